@@ -1,0 +1,56 @@
+# make            build the server              make run        install, build, start, show one answer
+# make test       all tests                     make check      layers, vectorised, format, generated files
+# make SAN=1 ...  address + undefined sanitizers    make api    rewrite the generated files of api-spec/
+# make deps       install what is missing       make bench      speed, side by side with others
+CC       = gcc
+CXX      = g++
+OUT      = build$(if $(SAN),-san)$(if $(TSAN),-tsan)
+WARN     = -Wall -Wextra -Wshadow=local -Wvla -Wstack-usage=16384 -Werror
+CFLAGS   = -std=gnu11 -O2 -g $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wconversion
+CXXFLAGS = -std=c++17 -O3 -g -Wall -Wextra -Werror -fno-exceptions -fno-rtti
+CPPFLAGS = -I. -MMD -MP -D_GNU_SOURCE
+LDLIBS   = -lmicrohttpd -ljansson -lsqlite3 -lopenblas -lsleefgnuabi -lutf8proc -lz -lm -lpthread -lstdc++
+
+ifdef SAN
+SANFLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DONE_CPU_LEVEL
+endif
+ifdef TSAN
+SANFLAGS = -fsanitize=thread -DONE_CPU_LEVEL
+endif
+CFLAGS   += $(SANFLAGS)
+CXXFLAGS += $(SANFLAGS)
+LDFLAGS  += $(SANFLAGS)
+
+SRC   = $(shell find engine storage server -name '*.c' -o -name '*.cc')
+OBJ   = $(patsubst %,$(OUT)/%.o,$(SRC))
+LIB   = $(filter-out $(OUT)/server/main.c.o,$(OBJ))
+TESTS = $(patsubst %.c,$(OUT)/%,$(shell find tests -name 'test_*.c'))
+
+all: $(OUT)/tensord
+
+# The engine is built for speed: vectorised, no errno from maths functions,
+# integers that wrap, and the same bits on every machine (no fused multiply-add
+# behind our back).
+$(OUT)/engine/%.o: CFLAGS += -O3 -fno-math-errno -ffp-contract=off -fwrapv
+
+$(OUT)/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+
+$(OUT)/%.cc.o: %.cc
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+
+$(OUT)/tensord: $(OBJ)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(OUT)/libtensord.a: $(LIB)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(OUT)/tests/%: $(OUT)/tests/%.c.o $(OUT)/libtensord.a
+	$(CC) $(LDFLAGS) $^ -lcmocka -lcurl $(LDLIBS) -o $@
+
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+
+.PHONY: all

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/base/text.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_init(text *t)
+{
+    *t = (text){.bytes = (char *)""};
+}
+
+void text_clear(text *t)
+{
+    if (t->room > 0)
+        free(t->bytes);
+    text_init(t);
+}
+
+char *text_take(text *t)
+{
+    char *bytes;
+
+    text_reserve(t, 0);
+    bytes = t->bytes;
+    text_init(t);
+    return bytes;
+}
+
+char *text_copy(const text *t, arena *a)
+{
+    return arena_copy(a, t->bytes, t->length);
+}
+
+char *text_reserve(text *t, size_t n)
+{
+    size_t need = t->length + n + 1;
+
+    if (need > t->room) {
+        size_t room = need < 64 ? 64 : need + need / 2;
+        char *bytes = realloc(t->room > 0 ? t->bytes : NULL, room);
+
+        if (bytes == NULL)
+            abort();
+        if (t->room == 0)
+            bytes[0] = '\0';
+        t->bytes = bytes;
+        t->room = room;
+    }
+    return t->bytes + t->length;
+}
+
+void text_add_bytes(text *t, const char *bytes, size_t n)
+{
+    char *end = text_reserve(t, n);
+
+    memcpy(end, bytes, n);
+    t->length += n;
+    t->bytes[t->length] = '\0';
+}
+
+void text_add(text *t, const char *string)
+{
+    text_add_bytes(t, string, strlen(string));
+}
+
+void text_add_char(text *t, char c)
+{
+    text_add_bytes(t, &c, 1);
+}
+
+void text_addf(text *t, const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    text_reserve(t, (size_t)n);
+    va_start(args, format);
+    vsnprintf(t->bytes + t->length, (size_t)n + 1, format, args);
+    va_end(args);
+    t->length += (size_t)n;
+}
+
+void text_add_json(text *t, const char *string)
+{
+    static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+
+    text_add_char(t, '"');
+    for (const char *p = string; *p != '\0'; p++) {
+        const char *escape = NULL;
+
+        for (const char *e = escapes; *e != '\0'; e += 2)
+            if (*e == *p)
+                escape = e + 1;
+        if (escape != NULL)
+            text_addf(t, "\\%c", *escape);
+        else if ((unsigned char)*p < 0x20)
+            text_addf(t, "\\u%04x", *p);
+        else
+            text_add_char(t, *p);
+    }
+    text_add_char(t, '"');
+}
+
+int text_distance(const char *a, const char *b, int bound)
+{
+    enum { LONGEST = 64 };
+    int row[LONGEST + 1];
+    size_t n = strlen(a), m = strlen(b);
+
+    if (n > LONGEST || m > LONGEST)
+        return bound + 1;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = (int)j;
+    for (size_t i = 1; i <= n; i++) {
+        int diagonal = row[0];
+
+        row[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            int change = diagonal + (a[i - 1] != b[j - 1]);
+            int least = row[j] < row[j - 1] ? row[j] : row[j - 1];
+
+            diagonal = row[j];
+            row[j] = least + 1 < change ? least + 1 : change;
+        }
+    }
+    return row[m] <= bound ? row[m] : bound + 1;
+}

@@ -1,0 +1,126 @@
+/* graph -- a program as a graph of operations on tensors.
+ *
+ * A graph is a list of nodes in which every node comes after its inputs. A node
+ * applies an operation to values; a value is one output of a node. Inputs and
+ * constants are nodes too, of the rows op_input and op_constant. The type (dtype
+ * and shape) of every value is known when it is built; lengths that only data
+ * decide are LENGTH_UNKNOWN.
+ *
+ * Nodes are immutable once built. Equal nodes are not merged here but by a
+ * rewrite, so that a graph can be shown as it was written.
+ *
+ * Sub-graphs (bodies of control flow) are graphs of their own, closed: a value
+ * of the enclosing graph enters through graph_capture, which makes an input.
+ *
+ * Lifetimes: a graph and all in it live in an arena and die with it, but for the
+ * buffers of constants, which the graph holds and graph_release gives up.
+ * Threads: a graph belongs to one thread at a time; read-only once built.
+ *
+ * Reading order: graph.h, build.c, walk.c, views. */
+#pragma once
+
+#include "engine/ops/op.h"
+
+typedef struct graph graph;
+typedef struct node node;
+
+/* One output of a node; node is NULL for "no value". */
+typedef struct value {
+    node *node;
+    int index;
+} value;
+
+struct node {
+    const op_def *op;
+    int id; /* position in the graph's list */
+    int input_count, output_count;
+    const value *inputs;
+    const attr *attrs; /* as many as op->attr_count */
+    const type *types; /* of the outputs */
+    const tensor *constant; /* op_constant: its value */
+    const char *name;       /* op_input: its name; others: the name it was given, or NULL */
+    graph *graph;
+};
+
+struct graph {
+    arena *arena;
+    graph *outer; /* the enclosing graph of a sub-graph, else NULL */
+    node **nodes; /* in topological order */
+    int count;
+    value *inputs; /* op_input nodes in the order of their making */
+    int input_count;
+    value *captured; /* sub-graphs: the outer value that each input stands for;
+                        no node for parameters */
+    value *outputs;
+    int output_count;
+    size_t node_room, input_room, output_room;
+    int node_limit;
+};
+
+extern const op_def op_input, op_constant;
+
+/* ---- Building ---------------------------------------------------------------- */
+
+enum { GRAPH_NODES_MAX = 10000 };
+
+/* An empty graph in a. outer is NULL but for sub-graphs. */
+graph *graph_new(arena *a, graph *outer);
+
+/* Gives up the references to the constants' buffers, sub-graphs' included. */
+void graph_release(graph *g);
+
+/* An input of a name and type (copied). No node and an error if the graph is full. */
+value graph_input(graph *g, const char *name, const type *type, error *err);
+
+/* A constant with the elements of t, whose buffer gets one more reference. */
+value graph_constant(graph *g, const tensor *t, error *err);
+
+/* The scalar constants of programs: weak if weak is set. */
+value graph_scalar(graph *g, dtype dtype, const void *element, bool weak, error *err);
+
+/* The value as seen in g: itself if it is g's own; if it belongs to an enclosing
+ * graph, the input that stands for it, made when first asked for, through every
+ * graph in between. */
+value graph_capture(graph *g, value v, error *err);
+
+/* Applies op to inputs and attributes (op->attr_count of them, converted) and
+ * sets outputs[0 .. op_output_count). The values may belong to enclosing graphs.
+ * A missing optional input is a value without node. Errors: those of op_infer,
+ * ERR_GRAPH_SIZE. Copies inputs and attrs. */
+bool graph_apply(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
+                 value *outputs, error *err);
+
+/* Names a value for pictures and printed programs. */
+void graph_name(value v, const char *name);
+
+/* Appends an output. */
+void graph_add_output(graph *g, value v);
+
+/* ---- Asking ------------------------------------------------------------------ */
+
+const type *value_type(value v);
+bool value_equal(value a, value b);
+
+/* The constant of a value, or NULL. */
+const tensor *value_constant(value v);
+
+/* ---- Operations written in the language --------------------------------------- */
+
+/* Builds op->lower in g for these inputs and attributes and sets outputs. The
+ * module lang, which lies above, registers the function at start. */
+typedef bool graph_expander(graph *g, const op_def *op, const value *inputs, int count,
+                            const attr *attrs, value *outputs, error *err);
+void graph_set_expander(graph_expander *expander);
+bool graph_expand(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
+                  value *outputs, error *err);
+
+/* ---- Copying ----------------------------------------------------------------- */
+
+/* A map from the values of one graph to those of another, made with graph_map_new. */
+typedef struct graph_map graph_map;
+graph_map *graph_map_new(const graph *from, graph *to);
+void graph_map_set(graph_map *m, value from, value to);
+/* The value that `from` became; no node if it was not copied yet. */
+value graph_map_get(const graph_map *m, value from);
+/* Copies one node, its inputs being mapped already; types are inferred anew. */
+bool graph_map_copy(graph_map *m, const node *n, error *err);

@@ -1,0 +1,46 @@
+/* kernels -- loops over runs of elements.
+ *
+ * A kernel sees counts and pointers; it knows no graphs, no errors, no threads.
+ * All operands are dense runs. The number of elements is a multiple of LANES
+ * and the memory behind a run reaches that far: callers pad. So every element is
+ * computed by the same vector code, and its value does not depend on where it
+ * stands. out is the same as an input, element for element, or disjoint.
+ *
+ * Reading order: kernels.h, vecmath.h, elementwise.tmpl.h, reduce.tmpl.h, cast.c,
+ * gemm.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/tensor/dtype.h"
+
+enum { LANES = 16, REDUCE_LANES = 32 };
+
+/* Computes n elements, n a multiple of LANES. */
+typedef void kernel_fn(size_t n, void *out, const void *const in[]);
+
+/* ---- Casts -------------------------------------------------------------------- */
+
+/* The kernel that casts from one type to another (NumPy's astype), never NULL.
+ * Floats to integers truncate; what does not fit gives what NumPy gives on x86. */
+kernel_fn *kernel_cast(dtype from, dtype to);
+
+/* Rounds floats to the precision of a half type, staying floats. */
+kernel_fn *kernel_round(dtype half);
+
+/* ---- Reductions ----------------------------------------------------------------- */
+
+/* Folding elements with an associative operation, by the type computed in.
+ * lanes: folds n elements, a multiple of REDUCE_LANES, into REDUCE_LANES partial
+ * results. fold: combines the partial results in a fixed tree into one. */
+typedef struct reduce_def {
+    kernel_fn *const *combine; /* kernel[DT_COUNT] of the elementwise operation */
+    void (*lanes[DT_COUNT])(size_t n, void *partial, const void *in);
+    void (*fold[DT_COUNT])(const void *partial, void *out);
+    double identity;      /* what partial results begin with; -0.0 for sums */
+    int lowest;           /* +1, -1: the identity is the type's largest, smallest value */
+    bool has_empty;       /* whether folding nothing is allowed */
+    double empty;         /* and what it gives */
+} reduce_def;

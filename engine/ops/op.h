@@ -1,0 +1,228 @@
+/* op -- what operations exist, one row each.
+ *
+ * An operation is the address of its row; there is no enum of operations and
+ * nobody switches over them. Whoever wants to treat one specially looks at a
+ * property of its row. The language, graph JSON, gradients, API document,
+ * reference and derived tests all come from the rows.
+ *
+ * A row says what it means in exactly one of five ways:
+ *   kernel   for each element (rows of elementwise.def)
+ *   reduce   folding axes with an elementwise operation
+ *   view     an arrangement of the same elements, never a copy
+ *   run      a function on whole tensors
+ *   lower    a text in our own language that uses other operations
+ *
+ * Reading order: op.h, type.h, elementwise.def, reductions.c, movement.c,
+ * creation.c, linalg.c, registry.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/error.h"
+#include "engine/kernels/kernels.h"
+#include "engine/tensor/tensor.h"
+
+typedef struct op_def op_def;
+struct graph; /* engine/graph/graph.h */
+struct node;
+
+/* What is known of a value before it is computed. */
+typedef struct type {
+    dtype dtype;
+    bool weak; /* a bare number: its kind counts, its width does not */
+    shape shape;
+} type;
+
+/* ---- Attributes: arguments that are not tensors --------------------------- */
+
+/* An item of an index such as x[1:3, ..., None, i]. */
+typedef enum index_kind {
+    INDEX_INTEGER,  /* at */
+    INDEX_SLICE,    /* start:stop:step, each may be missing */
+    INDEX_ELLIPSIS, /* as many whole axes as are left */
+    INDEX_NEWAXIS,  /* an axis of length 1 */
+    INDEX_TENSOR    /* the operand-th tensor of the call, integer or bool */
+} index_kind;
+
+typedef struct index_item {
+    index_kind kind;
+    int64_t start, stop, step; /* INDEX_INTEGER: start */
+    bool has_start, has_stop, has_step;
+    int operand; /* INDEX_TENSOR: input of the node, from 1 (input 0 is indexed) */
+} index_item;
+
+typedef enum attr_kind {
+    ATTR_NONE, /* the language's None, JSON's null */
+    ATTR_BOOL,
+    ATTR_INT,
+    ATTR_FLOAT,
+    ATTR_TEXT,
+    ATTR_DTYPE,
+    ATTR_INTS,   /* a list or tuple of integers */
+    ATTR_INDEX,  /* the key of getitem and setitem */
+    ATTR_GRAPH,  /* the body of a control flow operation */
+    ATTR_DYNAMIC /* a value of the graph, computed before shapes are decided */
+} attr_kind;
+
+typedef struct attr {
+    attr_kind kind;
+    bool truth;
+    int64_t integer;
+    double real;
+    const char *text;
+    dtype dtype;
+    int n;                      /* ATTR_INTS, ATTR_INDEX: how many */
+    const int64_t *ints;        /* ATTR_INTS: INT64_MIN where dynamic[i] decides */
+    const struct attr *dynamic; /* ATTR_INTS: n attrs of kind NONE or DYNAMIC, or NULL */
+    const index_item *index;    /* ATTR_INDEX */
+    struct graph *graph;        /* ATTR_GRAPH */
+    struct node *node;          /* ATTR_DYNAMIC: a scalar integer, output `output` */
+    int output;
+} attr;
+
+/* What a parameter takes. */
+typedef enum param_kind {
+    PARAM_TENSOR,  /* an input */
+    PARAM_TENSORS, /* any number of inputs, given as a list; or the rest */
+    PARAM_BOOL,
+    PARAM_INT,     /* None allowed where it is the default */
+    PARAM_NUMBER,  /* ATTR_INT or ATTR_FLOAT */
+    PARAM_INTS,    /* an int counts as a list of one: shapes, repetitions */
+    PARAM_AXES,    /* None, an int (stays ATTR_INT) or several */
+    PARAM_TEXT,
+    PARAM_DTYPE,
+    PARAM_INDEX,
+    PARAM_GRAPH    /* in programs a lambda without parameters */
+} param_kind;
+
+typedef struct op_param {
+    const char *name;
+    param_kind kind;
+    bool has_default; /* a tensor with a default may be missing */
+    attr value;       /* the default */
+    int position;     /* among the inputs, or among the attributes */
+} op_param;
+
+/* ---- Meanings --------------------------------------------------------------- */
+
+/* A call whose types are asked for: the inputs' types and the attributes, in
+ * the order of the signature. */
+typedef struct op_call {
+    const op_def *op;
+    int count; /* of inputs */
+    const type *inputs;
+    const attr *attrs;
+    arena *arena;
+} op_call;
+
+/* The types of the outputs, or an error that names op and the offending types. */
+typedef bool infer_fn(const op_call *call, type *outputs, error *err);
+
+/* A run of an operation on whole tensors. */
+typedef struct op_run {
+    const op_def *op;
+    int count;
+    const tensor *inputs;
+    const attr *attrs;
+    tensor *outputs; /* allocated as inferred; data-dependent ones by the function */
+    budget *budget;
+    arena *arena;                      /* for the duration of the run */
+    bool (*stopped)(struct op_run *run, error *err); /* ask at least every millisecond */
+    /* Calls part(context, i) for i in [0, n) on several threads, each part some
+     * 20 to 200 us of work; false if stopped. */
+    bool (*parallel)(struct op_run *run, int64_t n, void (*part)(void *context, int64_t i),
+                     void *context, error *err);
+    void *machine; /* the executor's own */
+} op_run;
+
+typedef bool run_fn(op_run *run, error *err);
+
+/* Arranges inputs[0] (its strides, offset and shape are set) as the result. The
+ * shape of the result is set already; sets its strides and offset. False if no
+ * strides can say it (a reshape of a transposed tensor): the plan then makes
+ * the input dense first. */
+typedef bool view_fn(const op_call *call, const tensor *input, tensor *result);
+
+typedef enum op_traits {
+    OP_COMMUTES = 1 << 0,   /* f(x, y) is f(y, x), bit for bit */
+    OP_WEAK = 1 << 1,       /* of weak scalars only, gives a weak scalar */
+    OP_IMPURE = 1 << 2,     /* two calls are two results: never merged */
+    OP_DATA_SHAPE = 1 << 3, /* the result's shape depends on values */
+    OP_NO_GRAD = 1 << 4,    /* zero gradient everywhere (comparisons, floor ..) */
+    OP_DENSE = 1 << 5,      /* run wants its inputs dense */
+    OP_CONTROL = 1 << 6,    /* has sub-graphs; the plan knows it by row */
+    OP_ALL_EQUAL = 1 << 7,  /* every element of the result is the same: zeros, full */
+} op_traits;
+
+enum { OP_INPUTS = 4, OP_OUTPUTS = 64, OP_PARAMS = 12 };
+
+struct op_def {
+    const char *name;
+    const char *aliases;   /* separated by blanks; NULL: none */
+    /* Parameters in NumPy's order, "x, axis: axes = None, keepdims: bool = False":
+     * one without a type is a tensor; "xs: tensors" takes a list of them. */
+    const char *signature;
+    int outputs; /* 0 counts as 1 */
+
+    infer_fn *infer;       /* NULL for elementwise, reduce and lower */
+
+    const char *pattern;   /* elementwise: "TT->T" (see elementwise.def) */
+    kernel_fn *kernel[DT_COUNT]; /* by the type T that it computes in */
+    const reduce_def *reduce;    /* reductions */
+    view_fn *view;
+    run_fn *run;
+    const char *lower;     /* a function body; parameters by their names */
+
+    /* Per input: its gradient in our own language. Names: the parameters, r (or
+     * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL: zero. */
+    const char *grad[OP_INPUTS];
+    unsigned traits; /* op_traits */
+
+    const char *family;    /* heading in the reference */
+    const char *doc;       /* one sentence */
+    const char *example, *gives; /* a program and its value, both in our language */
+
+    /* Derived at start from signature. */
+    int param_count, input_count, attr_count; /* input_count: -1 if it takes a list */
+    op_param params[OP_PARAMS];
+};
+
+/* ---- The registry ------------------------------------------------------------ */
+
+/* Reads every row's signature; called once at start, before any other thread. */
+void ops_init(void);
+
+/* The operation of a name or alias, in any family; NULL if there is none. */
+const op_def *op_find(const char *name, size_t length);
+
+/* The nearest known name, for "did you mean"; NULL if none is near. */
+const char *op_nearest(const char *name, size_t length);
+
+/* All rows, in the order of their families; *count tells how many. */
+const op_def *const *ops_all(size_t *count);
+
+/* ---- Asking a row ------------------------------------------------------------ */
+
+int op_output_count(const op_def *op);
+/* The parameter of a name, NULL if the operation has none of it. */
+const op_param *op_param_find(const op_def *op, const char *name, size_t length);
+/* The index-th input's, or attribute's, parameter. */
+const op_param *op_input_param(const op_def *op, int index);
+const op_param *op_attr_param(const op_def *op, int index);
+
+/* Turns what a caller wrote for an attribute (NONE, BOOL, INT, FLOAT, TEXT, INTS,
+ * DTYPE, DYNAMIC ..) into what the parameter takes: an int into a list of one, a
+ * text into a dtype. ERR_ARGUMENT naming op and parameter otherwise. */
+bool op_attr_convert(const op_def *op, const op_param *param, attr *value, arena *a, error *err);
+
+/* The types of the outputs (of at least op_output_count(op) elements) for these
+ * inputs and attributes. Not for operations with lower, which the graph expands. */
+bool op_infer(const op_call *call, type *outputs, error *err);
+
+/* The type in which an elementwise operation computes these inputs; sets nothing
+ * and gives ERR_DTYPE if it takes none. Also says, per input, the type to which
+ * the input is cast before (casts may be NULL). */
+bool op_loop(const op_call *call, dtype *loop, dtype *casts, error *err);

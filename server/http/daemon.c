@@ -353,7 +353,7 @@ static struct MHD_Daemon *start_daemon(http_server *s, int fd)
         on_completed, s, MHD_OPTION_END);
 }
 
-http_server *http_start(const http_options *options, const http_app *app, error *err)
+http_server *http_new(const http_options *options, const http_app *app, error *err)
 {
     int fd = open_socket(options, err);
     http_server *s = fd < 0 ? NULL : calloc(1, sizeof *s);
@@ -362,18 +362,17 @@ http_server *http_start(const http_options *options, const http_app *app, error 
         return NULL;
     s->options = *options;
     s->app = *app;
+    s->listening = fd;
     s->port = port_of(fd);
     s->pool = pool_new(s);
     s->watch = watch_new(s);
-    s->daemon = start_daemon(s, fd);
-    if (s->daemon != NULL)
-        return s;
-    error_set(err, ERR_VALUE, "the HTTP library could not start");
-    close(fd);
-    watch_free(s->watch);
-    pool_free(s->pool);
-    free(s);
-    return NULL;
+    return s;
+}
+
+bool http_start(http_server *s, error *err)
+{
+    s->daemon = start_daemon(s, s->listening);
+    return s->daemon != NULL || error_set(err, ERR_VALUE, "the HTTP library could not start");
 }
 
 int http_port(const http_server *s)
@@ -419,16 +418,22 @@ static void wait_for_workers(http_server *s)
 
 void http_stop(http_server *s, int64_t drain_us)
 {
-    int fd;
-
     s->stopping = true;
-    fd = MHD_quiesce_daemon(s->daemon);
-    if (fd >= 0)
-        close(fd);
+    MHD_quiesce_daemon(s->daemon);
+    close(s->listening);
+    s->listening = -1;
     wait_for_requests(s, drain_us);
     wait_for_workers(s);
     wait_for_requests(s, LAST_ANSWERS_US);
     MHD_stop_daemon(s->daemon);
+}
+
+void http_free(http_server *s)
+{
+    if (s == NULL)
+        return;
+    if (s->listening >= 0)
+        close(s->listening);
     watch_free(s->watch);
     pool_free(s->pool);
     free(s);

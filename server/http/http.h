@@ -170,9 +170,13 @@ typedef struct http_counters {
 
 typedef struct http_server http_server;
 
-/* A server that listens and answers, with threads of its own. NULL and ERR_VALUE,
- * saying why, if it cannot listen there. */
-http_server *http_start(const http_options *options, const http_app *app, error *err);
+/* A server that has its port but answers nothing yet. NULL and ERR_VALUE, saying
+ * why, if it cannot listen there. */
+http_server *http_new(const http_options *options, const http_app *app, error *err);
+
+/* Starts answering, with threads of its own. False and ERR_VALUE if it cannot; the
+ * server must then be freed with http_free. */
+bool http_start(http_server *s, error *err);
 
 /* The port it listens on. */
 int http_port(const http_server *s);
@@ -180,6 +184,9 @@ int http_port(const http_server *s);
 http_counters http_count(http_server *s);
 
 /* Listens no longer, answers what comes on open connections with 503, and waits
- * until no request is left, at most drain_us; then cancels those that are. Frees
- * the server. */
+ * until no request is left, at most drain_us; then cancels those that are. The
+ * server must then be freed. */
 void http_stop(http_server *s, int64_t drain_us);
+
+/* Frees a server that does not run. NULL is allowed. */
+void http_free(http_server *s);

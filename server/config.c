@@ -31,10 +31,12 @@ typedef struct unit {
 } unit;
 
 /* The largest first, so that printing takes the largest that divides. */
-static const unit byte_units[] = {{"TiB", 1LL << 40}, {"GiB", 1LL << 30}, {"MiB", 1LL << 20},
-                                  {"KiB", 1LL << 10}, {"T", 1LL << 40},   {"G", 1LL << 30},
-                                  {"M", 1LL << 20},   {"K", 1LL << 10},   {"B", 1},
-                                  {"", 1},            {NULL, 0}};
+static const unit byte_units[] = {{"TiB", 1LL << 40}, {"GiB", 1LL << 30},
+                                  {"MiB", 1LL << 20}, {"KiB", 1LL << 10},
+                                  {"T", 1LL << 40},   {"G", 1LL << 30},
+                                  {"M", 1LL << 20},   {"K", 1LL << 10},
+                                  {"B", 1},           {"", 1},
+                                  {NULL, 0}};
 static const unit time_units[] = {{"h", 3600000000}, {"min", 60000000}, {"s", 1000000},
                                   {"ms", 1000},      {"us", 1},         {NULL, 0}};
 static const unit no_units[] = {{"", 1}, {NULL, 0}};
@@ -192,8 +194,8 @@ static bool suggest_flag(config *c, const char *said, error *err)
     int least = 4;
 
     for (int i = 0; i < CONFIG_SETTINGS + (int)(sizeof others / sizeof *others); i++) {
-        const char *flag = i < CONFIG_SETTINGS ? flag_name(c->arena, rows[i].name)
-                                               : others[i - CONFIG_SETTINGS];
+        const char *flag =
+            i < CONFIG_SETTINGS ? flag_name(c->arena, rows[i].name) : others[i - CONFIG_SETTINGS];
         int distance = text_distance(said, flag, 3);
 
         if (distance < least) {
@@ -530,16 +532,17 @@ void config_add_help(text *to)
 {
     arena *a = arena_new();
 
-    text_add(to, "Examples:\n"
-                 "  tensord serve                          listen on 127.0.0.1:8750, keep data in "
-                 "./tensord-data\n"
-                 "  tensord serve --data DIR --listen 127.0.0.1:0\n"
-                 "  curl -K tensord-data/curl http://127.0.0.1:8750/v1/info\n"
-                 "  tensord --print-config                 every setting, its value and its origin\n"
-                 "\n"
-                 "tensord computes with tensors for any HTTP client.\n"
-                 "\n"
-                 "Settings:\n");
+    text_add(to,
+             "Examples:\n"
+             "  tensord serve                          listen on 127.0.0.1:8750, keep data in "
+             "./tensord-data\n"
+             "  tensord serve --data DIR --listen 127.0.0.1:0\n"
+             "  curl -K tensord-data/curl http://127.0.0.1:8750/v1/info\n"
+             "  tensord --print-config                 every setting, its value and its origin\n"
+             "\n"
+             "tensord computes with tensors for any HTTP client.\n"
+             "\n"
+             "Settings:\n");
     for (int i = 0; i < CONFIG_SETTINGS; i++)
         if (rows[i].error == ERR_NONE)
             add_flag_help(a, &rows[i], to);
@@ -547,17 +550,18 @@ void config_add_help(text *to)
     for (int i = 0; i < CONFIG_SETTINGS; i++)
         if (rows[i].error != ERR_NONE)
             add_flag_help(a, &rows[i], to);
-    text_add(to, "\nOther:\n"
-                 "  --config FILE                      Reads this file alone.\n"
-                 "  --print-config                     Shows every setting and where it came from.\n"
-                 "  --write-api DIR                    Writes the API document and ends.\n"
-                 "  --version, --help\n"
-                 "\n"
-                 "A setting is also taken from the environment (--log-level is TENSORD_LOG_LEVEL)\n"
-                 "and from lines like log_level = warn in $XDG_CONFIG_HOME/tensord/config and\n"
-                 "/etc/tensord/config. Flags go before the environment, that before files.\n"
-                 "\n"
-                 "Exit codes: 0 stopped as asked, 1 failure, 2 wrong usage, 3 the data directory\n"
-                 "is in use, 130 stopped at once by a second interrupt.\n");
+    text_add(to,
+             "\nOther:\n"
+             "  --config FILE                      Reads this file alone.\n"
+             "  --print-config                     Shows every setting and where it came from.\n"
+             "  --write-api DIR                    Writes the API document and ends.\n"
+             "  --version, --help\n"
+             "\n"
+             "A setting is also taken from the environment (--log-level is TENSORD_LOG_LEVEL)\n"
+             "and from lines like log_level = warn in $XDG_CONFIG_HOME/tensord/config and\n"
+             "/etc/tensord/config. Flags go before the environment, that before files.\n"
+             "\n"
+             "Exit codes: 0 stopped as asked, 1 failure, 2 wrong usage, 3 the data directory\n"
+             "is in use, 130 stopped at once by a second interrupt.\n");
     arena_free(a);
 }

@@ -25,8 +25,8 @@ typedef int64_t config_BYTES;
 typedef int64_t config_US;
 
 enum {
-#define SETTING(id, type, fallback, least, most, doc) CONFIG_##id,
-#define CHOICE(id, fallback, choices, doc) CONFIG_##id,
+#define SETTING(id, type, fallback, least, most, doc)      CONFIG_##id,
+#define CHOICE(id, fallback, choices, doc)                 CONFIG_##id,
 #define LIMIT(id, type, fallback, least, most, error, doc) CONFIG_##id,
 #include "server/config.def"
 #undef SETTING
@@ -45,16 +45,16 @@ typedef enum config_command {
 } config_command;
 
 typedef struct config {
-#define SETTING(id, type, fallback, least, most, doc) config_##type id;
-#define CHOICE(id, fallback, choices, doc) config_TEXT id;
+#define SETTING(id, type, fallback, least, most, doc)      config_##type id;
+#define CHOICE(id, fallback, choices, doc)                 config_TEXT id;
 #define LIMIT(id, type, fallback, least, most, error, doc) config_##type id;
 #include "server/config.def"
 #undef SETTING
 #undef CHOICE
 #undef LIMIT
     config_command command;
-    const char *api_directory;            /* of COMMAND_WRITE_API */
-    const char *source[CONFIG_SETTINGS];  /* who said so: "default", "flag", .. */
+    const char *api_directory;           /* of COMMAND_WRITE_API */
+    const char *source[CONFIG_SETTINGS]; /* who said so: "default", "flag", .. */
     arena *arena;
 } config;
 

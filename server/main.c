@@ -89,8 +89,10 @@ static bool read_endpoint(const char *said, endpoint *e, error *err)
 
     if (n == 0 || n >= sizeof e->address || colon[1] == '\0' || *end != '\0' || port < 0 ||
         port > 65535)
-        return error_set(err, ERR_VALUE, "listen must be an address, a colon and a port, like "
-                                         "127.0.0.1:8750, not '%s'", said);
+        return error_set(err, ERR_VALUE,
+                         "listen must be an address, a colon and a port, like "
+                         "127.0.0.1:8750, not '%s'",
+                         said);
     if (said[0] == '[' && said[n - 1] == ']') {
         said++;
         n -= 2;
@@ -205,9 +207,8 @@ static int serve_with(services *s, auth *a, const endpoint *e)
 
 static int serve(const config *c)
 {
-    auth_options options = {.data = c->data,
-                            .token = strcmp(c->auth, "token") == 0,
-                            .allow_hosts = c->allow_host};
+    auth_options options = {
+        .data = c->data, .token = strcmp(c->auth, "token") == 0, .allow_hosts = c->allow_host};
     services s = {.config = c, .started_us = clock_us()};
     endpoint e;
     error err = {0};

@@ -11,12 +11,7 @@
 
 #include "engine/base/json.h"
 
-typedef enum log_level {
-    LOG_DEBUG,
-    LOG_INFO,
-    LOG_WARN,
-    LOG_ERROR
-} log_level;
+typedef enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR } log_level;
 
 /* A line being written: add members to json between begin and end. */
 typedef struct log_line {

@@ -175,8 +175,7 @@ bool auth_check_origin(const auth *a, const char *host, const char *origin, cons
 
 bool auth_check_token(const auth *a, const char *authorization, error *err)
 {
-    const char *bearer =
-        authorization == NULL ? NULL : behind_scheme(authorization, "Bearer ");
+    const char *bearer = authorization == NULL ? NULL : behind_scheme(authorization, "Bearer ");
     uint8_t digest[SHA256_BYTES];
 
     if (!a->token)

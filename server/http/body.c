@@ -19,8 +19,8 @@ static bool check_size(exchange *x, error *err)
 static bool feed(exchange *x, const char *bytes, size_t n)
 {
     int64_t start = clock_us();
-    bool ok = check_size(x, &x->err) &&
-              x->request.sink.feed(x->request.sink.state, bytes, n, &x->err);
+    bool ok =
+        check_size(x, &x->err) && x->request.sink.feed(x->request.sink.state, bytes, n, &x->err);
 
     x->spent_us[PHASE_PARSE] += clock_us() - start;
     if (!ok && !error_is_set(&x->err))

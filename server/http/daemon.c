@@ -44,7 +44,9 @@ static bool pass_gate(exchange *x, const char *method, const char *version, erro
 {
     header_list list = {.exchange = x};
     http_request *r = &x->request;
-    gate_input in = {.method = method, .version = version, .headers = &r->headers,
+    gate_input in = {.method = method,
+                     .version = version,
+                     .headers = &r->headers,
                      .headers_max = x->server->options.headers_max};
 
     MHD_get_connection_values_n(x->connection, MHD_HEADER_KIND, take_header, &list);
@@ -346,11 +348,11 @@ static struct MHD_Daemon *start_daemon(http_server *s, int fd)
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL, MHD_OPTION_LISTEN_SOCKET,
         fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)o->threads, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)o->connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)o->header_bytes_max,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(o->idle_us_max / 1000000),
-        MHD_OPTION_URI_LOG_CALLBACK, on_target, s, MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing,
-        NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, s, MHD_OPTION_END);
+        (unsigned)o->connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)o->header_bytes_max, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)(o->idle_us_max / 1000000), MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
+        MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_END);
 }
 
 http_server *http_new(const http_options *options, const http_app *app, error *err)

@@ -8,10 +8,11 @@
 static const char *const methods[] = {"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"};
 
 /* Headers that mean something once. */
-static const char *const single[] = {
-    "Host",     "Content-Length", "Transfer-Encoding", "Content-Type",    "Content-Encoding",
-    "Authorization", "Origin",    "Expect",            "Range",           "Sec-Fetch-Site",
-    "Tensor-Dtype",  "Tensor-Shape", "Idempotency-Key"};
+static const char *const single[] = {"Host",           "Content-Length",   "Transfer-Encoding",
+                                     "Content-Type",   "Content-Encoding", "Authorization",
+                                     "Origin",         "Expect",           "Range",
+                                     "Sec-Fetch-Site", "Tensor-Dtype",     "Tensor-Shape",
+                                     "Idempotency-Key"};
 
 static const char *find(const http_pairs *pairs, const char *name)
 {

@@ -61,19 +61,13 @@ typedef struct http_sink {
 } http_sink;
 
 /* Where the time of a request goes, for the header Server-Timing. */
-typedef enum http_phase {
-    PHASE_PARSE,
-    PHASE_PLAN,
-    PHASE_RUN,
-    PHASE_ENCODE,
-    PHASES
-} http_phase;
+typedef enum http_phase { PHASE_PARSE, PHASE_PLAN, PHASE_RUN, PHASE_ENCODE, PHASES } http_phase;
 
 typedef struct http_request {
     arena *arena;
-    const char *id;     /* of the header X-Request-Id */
-    const char *method; /* one of GET HEAD PUT POST PATCH DELETE */
-    const char *path;   /* as sent, without the query */
+    const char *id;        /* of the header X-Request-Id */
+    const char *method;    /* one of GET HEAD PUT POST PATCH DELETE */
+    const char *path;      /* as sent, without the query */
     const char **segments; /* of the path, decoded; "/" has one, empty */
     int segment_count;
     http_pairs headers, query;
@@ -83,7 +77,7 @@ typedef struct http_request {
     http_sink sink;
     int64_t body_bytes_max; /* ERR_BODY_SIZE on the byte that passes it */
     bool on_worker;
-    const char *route;   /* its pattern, for the log */
+    const char *route;    /* its pattern, for the log */
     const void *app_data; /* the app's own */
 
     /* For a handler that computes: stop soon if cancel is set or the clock

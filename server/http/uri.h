@@ -23,10 +23,7 @@ typedef struct uri {
 /* Takes target apart in an arena. False and ERR_TRANSPORT, saying what is wrong. */
 bool uri_parse(arena *a, const char *target, uri *result, error *err);
 
-typedef enum uri_part {
-    URI_PATH,
-    URI_QUERY
-} uri_part;
+typedef enum uri_part { URI_PATH, URI_QUERY } uri_part;
 
 /* The n bytes at text with %XX replaced, in an arena. NULL and ERR_TRANSPORT if
  * they are not well-formed. */

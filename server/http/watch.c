@@ -62,8 +62,9 @@ static void cut_late(watched *c)
         cut(c, NULL);
         return;
     }
-    error_set(&err, ERR_TIMEOUT, c->stage == STAGE_BODY ? "The body did not arrive in time."
-                                                        : "The headers did not arrive in time.");
+    error_set(&err, ERR_TIMEOUT,
+              c->stage == STAGE_BODY ? "The body did not arrive in time."
+                                     : "The headers did not arrive in time.");
     text_init(&last_words);
     reply_add_raw(&last_words, c->exchange->request.id, &err);
     cut(c, &last_words);

@@ -11,15 +11,14 @@
 
 /* Errors that any route can give; routes that need the token add UNAUTHORIZED, and
  * those that a worker runs the queue's. */
-static const error_kind usual_errors[] = {ERR_TRANSPORT, ERR_MEMBER,  ERR_HOST,
-                                          ERR_ORIGIN,    ERR_ACCEPT,  ERR_TIMEOUT,
-                                          ERR_HEADERS,   ERR_CONNECTIONS, ERR_STOPPING,
-                                          ERR_INTERNAL,  ERR_NONE};
+static const error_kind usual_errors[] = {ERR_TRANSPORT, ERR_MEMBER,   ERR_HOST,    ERR_ORIGIN,
+                                          ERR_ACCEPT,    ERR_TIMEOUT,  ERR_HEADERS, ERR_CONNECTIONS,
+                                          ERR_STOPPING,  ERR_INTERNAL, ERR_NONE};
 static const error_kind token_errors[] = {ERR_UNAUTHORIZED, ERR_NONE};
 static const error_kind body_errors[] = {ERR_BODY_SIZE, ERR_MEDIA_TYPE, ERR_TRANSFER_ENCODING,
                                          ERR_EXPECTATION, ERR_NONE};
-static const error_kind worker_errors[] = {ERR_QUEUE, ERR_QUEUE_TIME, ERR_MEMORY_BUSY, ERR_TIME,
-                                           ERR_CANCELLED, ERR_NONE};
+static const error_kind worker_errors[] = {ERR_QUEUE, ERR_QUEUE_TIME, ERR_MEMORY_BUSY,
+                                           ERR_TIME,  ERR_CANCELLED,  ERR_NONE};
 
 static void add_reference(json_writer *w, const char *key, const char *kind, const char *name)
 {

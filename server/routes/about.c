@@ -81,8 +81,8 @@ bool about_info(services *s, http_request *r, error *err)
 
 static void add_limit(json_writer *w, const config *c, const config_row *row)
 {
-    static const char *const units[] = {[TYPE_COUNT] = "count", [TYPE_BYTES] = "bytes",
-                                        [TYPE_US] = "microseconds"};
+    static const char *const units[] = {
+        [TYPE_COUNT] = "count", [TYPE_BYTES] = "bytes", [TYPE_US] = "microseconds"};
     const error_info *info = error_info_of(row->error);
     int64_t value = config_number(c, row);
 

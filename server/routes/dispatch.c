@@ -135,8 +135,8 @@ static bool check_query(const http_request *r, const route *row, error *err)
 static const char *asked_format(const http_request *r)
 {
     static const http_pair formats[] = {
-        {"json", "application/json"},        {"npy", "application/x-npy"},
-        {"npz", "application/x-npz"},        {"raw", "application/octet-stream"},
+        {"json", "application/json"}, {"npy", "application/x-npy"},
+        {"npz", "application/x-npz"}, {"raw", "application/octet-stream"},
         {"csv", "text/csv"},
     };
     const char *format = http_query(r, "format");

@@ -7,6 +7,7 @@
 
 #define JSON "application/json"
 
+/* clang-format off */
 static const route table[] = {
     /* ---- Health ---- */
     {
@@ -64,6 +65,7 @@ static const route table[] = {
         .summary = "How the pages look.",
     },
 };
+/* clang-format on */
 
 static const route_param params[] = {
 #define PARAM(name, schema, doc) {#name, schema, doc},

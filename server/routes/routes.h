@@ -38,8 +38,8 @@ typedef struct route route;
 /* What dispatch found out about a request; http_request.app_data points here. */
 typedef struct route_match {
     const route *route;
-    http_pairs captures; /* of {name} in the pattern */
-    const char *media;   /* the form of the answer that was negotiated */
+    http_pairs captures;    /* of {name} in the pattern */
+    const char *media;      /* the form of the answer that was negotiated */
     const char *body_media; /* of the body, without parameters; "" if there is none */
 } route_match;
 
@@ -73,14 +73,14 @@ struct route {
     const char *method;  /* GET rows answer HEAD as well */
     const char *pattern; /* /v1/variables/{name} */
     route_handle *handle;
-    route_open *open; /* NULL: the route takes no body */
-    unsigned traits;  /* of route_trait */
-    const char *takes, *gives; /* media types, a space between; the first is usual */
+    route_open *open;                        /* NULL: the route takes no body */
+    unsigned traits;                         /* of route_trait */
+    const char *takes, *gives;               /* media types, a space between; the first is usual */
     const char *takes_schema, *gives_schema; /* rows of openapi/schemas.def; or NULL */
-    const char *query; /* names in params.def, a space between; or NULL */
-    int status;        /* of success; 0: 200 */
-    error_kind errors[ROUTE_ERRORS_MAX]; /* besides those any route gives; ends with 0 */
-    const char *summary;                 /* one sentence */
+    const char *query;                       /* names in params.def, a space between; or NULL */
+    int status;                              /* of success; 0: 200 */
+    error_kind errors[ROUTE_ERRORS_MAX];     /* besides those any route gives; ends with 0 */
+    const char *summary;                     /* one sentence */
 };
 
 /* The table; *n rows. */

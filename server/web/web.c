@@ -13,8 +13,8 @@ static const char icon[] =
 
 void web_add(text *page, const char *string)
 {
-    static const char *const escapes[256] = {['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;",
-                                             ['"'] = "&quot;", ['\''] = "&#39;"};
+    static const char *const escapes[256] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
 
     for (const char *p = string; *p != '\0'; p++) {
         const char *escape = escapes[(unsigned char)*p];

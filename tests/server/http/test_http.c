@@ -45,9 +45,8 @@ static bool admit(void *context, http_request *r, error *err)
     r->body_bytes_max = BODY_MAX;
     r->app_data = arena_alloc(r->arena, sizeof(size_t));
     if (strcmp(path, "count") == 0 || strcmp(path, "workcount") == 0)
-        r->sink = (http_sink){.state = (void *)(uintptr_t)r->app_data,
-                              .feed = count_feed,
-                              .close = count_close};
+        r->sink = (http_sink){
+            .state = (void *)(uintptr_t)r->app_data, .feed = count_feed, .close = count_close};
     return true;
 }
 
@@ -111,11 +110,19 @@ static bool handle(void *context, http_request *r, error *err)
 
 static http_server *start(int workers, int queue, int64_t queue_us)
 {
-    http_options options = {.address = "127.0.0.1", .threads = 2, .workers = workers,
-                            .queue_max = queue, .queue_us_max = queue_us, .run_us_max = 3000000,
-                            .connections_max = 64, .connections_soft_max = 60,
-                            .connections_per_address_max = 60, .header_bytes_max = 32768,
-                            .headers_max = 50, .header_us_max = 3000000, .body_us_max = 3000000,
+    http_options options = {.address = "127.0.0.1",
+                            .threads = 2,
+                            .workers = workers,
+                            .queue_max = queue,
+                            .queue_us_max = queue_us,
+                            .run_us_max = 3000000,
+                            .connections_max = 64,
+                            .connections_soft_max = 60,
+                            .connections_per_address_max = 60,
+                            .header_bytes_max = 32768,
+                            .headers_max = 50,
+                            .header_us_max = 3000000,
+                            .body_us_max = 3000000,
                             .idle_us_max = 5000000};
     http_app app = {.admit = admit, .handle = handle};
     error err = {0};
@@ -136,7 +143,8 @@ static void stop(http_server *s)
 
 static int dial(const http_server *s, const char *request)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)http_port(s)),
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)http_port(s)),
                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
@@ -173,7 +181,7 @@ static int finish(int fd, const char *body)
     return status;
 }
 
-#define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+#define GET(path)        "GET " path " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 #define POST(path, more) "POST " path " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" more
 
 static void wait_for_running(int n)
@@ -191,8 +199,8 @@ static void worker_answers(void **state)
 
     (void)state;
     assert_int_equal(finish(dial(s, GET("/work?ms=20")), "0"), 200);
-    assert_int_equal(finish(dial(s, POST("/workcount?ms=1", "Content-Length: 5\r\n\r\nhello")), "5"),
-                     200);
+    assert_int_equal(
+        finish(dial(s, POST("/workcount?ms=1", "Content-Length: 5\r\n\r\nhello")), "5"), 200);
     assert_int_equal(closed_sinks, 1);
     stop(s);
 }
@@ -325,7 +333,8 @@ static void long_answers_are_streamed(void **state)
     assert_true(answer.length > STREAM_BYTES);
     text_clear(&answer);
     read_all(dial(s, "GET /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                     "Accept-Encoding: gzip\r\n\r\n"), &answer);
+                     "Accept-Encoding: gzip\r\n\r\n"),
+             &answer);
     assert_non_null(strstr(answer.bytes, "Content-Encoding: gzip\r\n"));
     assert_true(answer.length < STREAM_BYTES / 100);
     text_clear(&answer);

@@ -422,8 +422,7 @@ void http_stop(http_server *s, int64_t drain_us)
 {
     s->stopping = true;
     MHD_quiesce_daemon(s->daemon);
-    close(s->listening);
-    s->listening = -1;
+    shutdown(s->listening, SHUT_RDWR); /* closed by http_free, when nobody polls it */
     wait_for_requests(s, drain_us);
     wait_for_workers(s);
     wait_for_requests(s, LAST_ANSWERS_US);
@@ -434,8 +433,7 @@ void http_free(http_server *s)
 {
     if (s == NULL)
         return;
-    if (s->listening >= 0)
-        close(s->listening);
+    close(s->listening);
     watch_free(s->watch);
     pool_free(s->pool);
     free(s);

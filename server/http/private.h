@@ -64,7 +64,7 @@ struct http_server {
     http_options options;
     http_app app;
     struct MHD_Daemon *daemon;
-    int listening, port; /* a socket, -1 once closed; its port */
+    int listening, port; /* a socket; its port */
     pool *pool;
     watch *watch;
     atomic_bool stopping;

@@ -88,7 +88,6 @@ enum {
     FOLD_BLOCK = 4096,   /* elements of a run folded in lanes before they are combined */
     FOLD_ROWS = 64,      /* rows added one to the other before they are combined */
     FOLD_SEGMENT = 64,   /* blocks, of elements or rows, in one part of a result */
-    FOLD_LEVELS = 48,
     TASK_ELEMENTS = 1 << 16
 };
 
@@ -101,3 +100,7 @@ typedef struct fold_cut {
 } fold_cut;
 
 fold_cut tile_fold_cut(const tile_program *p);
+
+/* Bytes for the partial results of one thread: lanes, levels and, last, a total. */
+size_t tile_fold_bytes(const tile_program *p);
+size_t tile_total_bytes(const tile_program *p);

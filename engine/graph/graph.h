@@ -16,7 +16,7 @@
  * buffers of constants, which the graph holds and graph_release gives up.
  * Threads: a graph belongs to one thread at a time; read-only once built.
  *
- * Reading order: graph.h, build.c, walk.c, views. */
+ * Reading order: graph.h, build.c, weak.c, subgraph.c, copy.c. */
 #pragma once
 
 #include "engine/ops/op.h"
@@ -39,6 +39,8 @@ struct node {
     const type *types; /* of the outputs */
     const tensor *constant; /* op_constant: its value */
     const char *name;       /* op_input: its name; others: the name it was given, or NULL */
+    const graph *definition; /* op->lower built for these inputs; its captured values are
+                                this node's inputs */
     graph *graph;
 };
 
@@ -83,12 +85,15 @@ value graph_scalar(graph *g, dtype dtype, const void *element, bool weak, error 
  * graph in between. */
 value graph_capture(graph *g, value v, error *err);
 
-/* Applies op to inputs and attributes (op->attr_count of them, converted) and
- * sets outputs[0 .. op_output_count). The values may belong to enclosing graphs.
- * A missing optional input is a value without node. Errors: those of op_infer,
- * ERR_GRAPH_SIZE. Copies inputs and attrs. */
-bool graph_apply(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
-                 value *outputs, error *err);
+/* Applies op to inputs and attributes (op->attr_count of them, converted) and sets
+ * outputs, an array of OP_OUTPUTS; returns the node, whose output_count says how
+ * many. The values may belong to enclosing graphs. A missing optional input is a
+ * value without node. To an operation with sub-graphs give its own inputs only:
+ * what the sub-graphs captured is added here, in the order of the attributes. NULL
+ * and an error of op_infer, or ERR_GRAPH_SIZE, if that cannot be. Copies inputs and
+ * attrs. */
+node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
+                  value *outputs, error *err);
 
 /* Names a value for pictures and printed programs. */
 void graph_name(value v, const char *name);
@@ -106,13 +111,11 @@ const tensor *value_constant(value v);
 
 /* ---- Operations written in the language --------------------------------------- */
 
-/* Builds op->lower in g for these inputs and attributes and sets outputs. The
- * module lang, which lies above, registers the function at start. */
+/* Builds op->lower in g for these inputs and attributes and adds the results as g's
+ * outputs. The module lang, which lies above, registers the function at start. */
 typedef bool graph_expander(graph *g, const op_def *op, const value *inputs, int count,
-                            const attr *attrs, value *outputs, error *err);
+                            const attr *attrs, error *err);
 void graph_set_expander(graph_expander *expander);
-bool graph_expand(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
-                  value *outputs, error *err);
 
 /* ---- Copying ----------------------------------------------------------------- */
 
@@ -122,5 +125,8 @@ graph_map *graph_map_new(const graph *from, graph *to);
 void graph_map_set(graph_map *m, value from, value to);
 /* The value that `from` became; no node if it was not copied yet. */
 value graph_map_get(const graph_map *m, value from);
-/* Copies one node, its inputs being mapped already; types are inferred anew. */
+/* Copies one node, its inputs being mapped already; types are inferred anew, those of
+ * sub-graphs too. Inputs and constants are copied as such. */
 bool graph_map_copy(graph_map *m, const node *n, error *err);
+/* Copies all of a graph's nodes that are not mapped yet. */
+bool graph_map_all(graph_map *m, error *err);

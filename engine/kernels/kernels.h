@@ -21,6 +21,13 @@ enum { LANES = 16, REDUCE_LANES = 32 };
 /* Computes n elements, n a multiple of LANES. */
 typedef void kernel_fn(size_t n, void *out, const void *const in[]);
 
+/* ---- What happened ---------------------------------------------------------------- */
+
+/* What the kernels that this thread ran met since it was cleared. Only what no
+ * result shows: integers have no NaN. */
+enum { KERNEL_DIVIDE = 1, KERNEL_NEGATIVE_POWER = 2 };
+extern _Thread_local unsigned kernel_flags;
+
 /* ---- Casts -------------------------------------------------------------------- */
 
 /* The kernel that casts from one type to another (NumPy's astype), never NULL.
@@ -30,17 +37,13 @@ kernel_fn *kernel_cast(dtype from, dtype to);
 /* Rounds floats to the precision of a half type, staying floats. */
 kernel_fn *kernel_round(dtype half);
 
-/* ---- Reductions ----------------------------------------------------------------- */
+/* ---- Reductions ------------------------------------------------------------------- */
 
-/* Folding elements with an associative operation, by the type computed in.
- * lanes: folds n elements, a multiple of REDUCE_LANES, into REDUCE_LANES partial
- * results. fold: combines the partial results in a fixed tree into one. */
-typedef struct reduce_def {
-    kernel_fn *const *combine; /* kernel[DT_COUNT] of the elementwise operation */
+/* Folding elements with an associative operation, by the type computed in. */
+typedef struct fold_def {
+    kernel_fn *combine[DT_COUNT]; /* element by element: partial results of columns */
+    /* Folds n elements, a multiple of REDUCE_LANES, into REDUCE_LANES partial results. */
     void (*lanes[DT_COUNT])(size_t n, void *partial, const void *in);
+    /* Combines the partial results into one, in a fixed tree. */
     void (*fold[DT_COUNT])(const void *partial, void *out);
-    double identity;      /* what partial results begin with; -0.0 for sums */
-    int lowest;           /* +1, -1: the identity is the type's largest, smallest value */
-    bool has_empty;       /* whether folding nothing is allowed */
-    double empty;         /* and what it gives */
-} reduce_def;
+} fold_def;

@@ -5,11 +5,12 @@
  * property of its row. The language, graph JSON, gradients, API document,
  * reference and derived tests all come from the rows.
  *
- * A row says what it means in exactly one of five ways:
+ * A row says what it means in exactly one of six ways:
  *   kernel   for each element (rows of elementwise.def)
  *   reduce   folding axes with an elementwise operation
  *   view     an arrangement of the same elements, never a copy
  *   run      a function on whole tensors
+ *   control  sub-graphs, evaluated as the row says
  *   lower    a text in our own language that uses other operations
  *
  * Reading order: op.h, type.h, elementwise.def, reductions.c, movement.c,
@@ -62,6 +63,7 @@ typedef enum attr_kind {
     ATTR_TEXT,
     ATTR_DTYPE,
     ATTR_INTS,   /* a list or tuple of integers */
+    ATTR_LIST,   /* any other list */
     ATTR_INDEX,  /* the key of getitem and setitem */
     ATTR_GRAPH,  /* the body of a control flow operation */
     ATTR_DYNAMIC /* a value of the graph, computed before shapes are decided */
@@ -74,7 +76,8 @@ typedef struct attr {
     double real;
     const char *text;
     dtype dtype;
-    int n;                      /* ATTR_INTS, ATTR_INDEX: how many */
+    int n;                      /* ATTR_INTS, ATTR_LIST, ATTR_INDEX: how many */
+    const struct attr *items;   /* ATTR_LIST: n of them */
     const int64_t *ints;        /* ATTR_INTS: INT64_MIN where dynamic[i] decides */
     const struct attr *dynamic; /* ATTR_INTS: n attrs of kind NONE or DYNAMIC, or NULL */
     const index_item *index;    /* ATTR_INDEX */
@@ -92,6 +95,8 @@ typedef enum param_kind {
     PARAM_NUMBER,  /* ATTR_INT or ATTR_FLOAT */
     PARAM_INTS,    /* an int counts as a list of one: shapes, repetitions */
     PARAM_AXES,    /* None, an int (stays ATTR_INT) or several */
+    PARAM_PAIR,    /* an int n, or two lists of as many axes; kept as ATTR_INT, or as
+                      ATTR_INTS, the first list before the second */
     PARAM_TEXT,
     PARAM_DTYPE,
     PARAM_INDEX,
@@ -146,15 +151,43 @@ typedef bool run_fn(op_run *run, error *err);
  * the input dense first. */
 typedef bool view_fn(const op_call *call, const tensor *input, tensor *result);
 
+/* What a reduction's elements are cast to before they are folded. */
+typedef enum accumulate {
+    ACCUMULATE_SAME, /* the input's type: max, min */
+    ACCUMULATE_WIDE, /* integers as int64 or uint64, bool as int64: sum, prod */
+    ACCUMULATE_BOOL, /* truth: any, all */
+    ACCUMULATE_MEAN  /* integers and bool as float64 */
+} accumulate;
+
+/* What partial results begin with. */
+typedef enum fold_start {
+    START_ZERO,    /* -0.0 for floats: the one number that adds to nothing */
+    START_ONE,
+    START_LOWEST,  /* of the type, -infinity for floats */
+    START_HIGHEST
+} fold_start;
+
+/* A reduction: folding elements along axes. */
+typedef struct reduce_def {
+    fold_def fold;
+    accumulate accumulate;
+    fold_start start;
+    bool empty;  /* whether folding nothing gives the start (0 for sums) */
+    bool divide; /* by the number of elements, at the end */
+} reduce_def;
+
+/* Says to which type each input of a run is cast before; casts[i] is the input's
+ * own type at first. */
+typedef void cast_fn(const op_call *call, const type *outputs, dtype *casts);
+
 typedef enum op_traits {
     OP_COMMUTES = 1 << 0,   /* f(x, y) is f(y, x), bit for bit */
     OP_WEAK = 1 << 1,       /* of weak scalars only, gives a weak scalar */
     OP_IMPURE = 1 << 2,     /* two calls are two results: never merged */
-    OP_DATA_SHAPE = 1 << 3, /* the result's shape depends on values */
-    OP_NO_GRAD = 1 << 4,    /* zero gradient everywhere (comparisons, floor ..) */
     OP_DENSE = 1 << 5,      /* run wants its inputs dense */
-    OP_CONTROL = 1 << 6,    /* has sub-graphs; the plan knows it by row */
-    OP_ALL_EQUAL = 1 << 7,  /* every element of the result is the same: zeros, full */
+    OP_CONTROL = 1 << 6,    /* has sub-graphs */
+    OP_SHAPE_ONLY = 1 << 4, /* the result follows from the inputs' types alone */
+    OP_INTS_TO_F64 = 1 << 7 /* integers are computed as float64, however small */
 } op_traits;
 
 enum { OP_INPUTS = 4, OP_OUTPUTS = 64, OP_PARAMS = 12 };
@@ -165,7 +198,7 @@ struct op_def {
     /* Parameters in NumPy's order, "x, axis: axes = None, keepdims: bool = False":
      * one without a type is a tensor; "xs: tensors" takes a list of them. */
     const char *signature;
-    int outputs; /* 0 counts as 1 */
+    int outputs; /* 0 counts as 1; -1: as many as the first input has axes */
 
     infer_fn *infer;       /* NULL for elementwise, reduce and lower */
 
@@ -174,11 +207,16 @@ struct op_def {
     const reduce_def *reduce;    /* reductions */
     view_fn *view;
     run_fn *run;
+    cast_fn *casts;              /* with run: NULL if it takes its inputs as they are */
+    int64_t (*scratch)(const op_call *call); /* bytes a run takes from its budget besides
+                                               its outputs; NULL: none */
+    bool is_cond;          /* control flow: chooses between two sub-graphs */
     const char *lower;     /* a function body; parameters by their names */
 
     /* Per input: its gradient in our own language. Names: the parameters, r (or
      * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL: zero. */
     const char *grad[OP_INPUTS];
+    bool no_grad;    /* zero for every input, everywhere: comparisons, floor .. */
     unsigned traits; /* op_traits */
 
     const char *family;    /* heading in the reference */
@@ -206,7 +244,8 @@ const op_def *const *ops_all(size_t *count);
 
 /* ---- Asking a row ------------------------------------------------------------ */
 
-int op_output_count(const op_def *op);
+/* The number of outputs of a call with these inputs, at most OP_OUTPUTS. */
+int op_output_count(const op_def *op, const type *inputs);
 /* The parameter of a name, NULL if the operation has none of it. */
 const op_param *op_param_find(const op_def *op, const char *name, size_t length);
 /* The index-th input's, or attribute's, parameter. */

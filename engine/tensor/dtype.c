@@ -164,6 +164,8 @@ dtype dtype_default(dtype_class weak)
         return DT_F64;
     case CLASS_COMPLEX:
         return DT_C128;
+    case CLASS_UINT: /* a bare integer above what int64 holds */
+        return DT_U64;
     default:
         return DT_I64;
     }

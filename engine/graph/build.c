@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "engine/graph/private.h"
+
+const op_def op_input = {.name = "input", .signature = ""};
+const op_def op_constant = {.name = "constant", .signature = ""};
+
+graph *graph_new(arena *a, graph *outer)
+{
+    graph *g = arena_alloc(a, sizeof *g);
+
+    g->arena = a;
+    g->outer = outer;
+    g->node_limit = outer != NULL ? outer->node_limit : GRAPH_NODES_MAX;
+    return g;
+}
+
+void graph_release(graph *g)
+{
+    for (int i = 0; i < g->count; i++) {
+        node *n = g->nodes[i];
+
+        if (n->op == &op_constant)
+            buffer_unref(n->constant->buf);
+        if (n->definition != NULL)
+            graph_release((graph *)n->definition);
+        for (int k = 0; k < n->op->attr_count; k++)
+            if (n->attrs[k].kind == ATTR_GRAPH)
+                graph_release(n->attrs[k].graph);
+    }
+    g->count = 0;
+}
+
+node *node_new(graph *g, const op_def *op, int inputs, int outputs, error *err)
+{
+    node *n;
+
+    if (g->count >= g->node_limit) {
+        error_set_limit(err, ERR_GRAPH_SIZE, g->node_limit, g->count + 1,
+                        "a graph has at most %d nodes", g->node_limit);
+        return NULL;
+    }
+    n = arena_alloc(g->arena, sizeof *n);
+    n->op = op;
+    n->id = g->count;
+    n->graph = g;
+    n->input_count = inputs;
+    n->output_count = outputs;
+    n->inputs = arena_array(g->arena, (size_t)inputs, sizeof *n->inputs);
+    n->types = arena_array(g->arena, (size_t)outputs, sizeof *n->types);
+    g->nodes = arena_grow(g->arena, g->nodes, (size_t)g->count, &g->node_room, sizeof *g->nodes);
+    g->nodes[g->count++] = n;
+    return n;
+}
+
+/* ---- Leaves ---------------------------------------------------------------------- */
+
+static value add_input(graph *g, const char *name, const type *t, value outer, error *err)
+{
+    node *n = node_new(g, &op_input, 0, 1, err);
+    size_t room = g->input_room;
+
+    if (n == NULL)
+        return (value){0};
+    *(type *)n->types = *t;
+    n->name = arena_copy(g->arena, name, strlen(name));
+    g->inputs = arena_grow(g->arena, g->inputs, (size_t)g->input_count, &room, sizeof *g->inputs);
+    g->captured =
+        arena_grow(g->arena, g->captured, (size_t)g->input_count, &g->input_room, sizeof(value));
+    g->captured[g->input_count] = outer;
+    g->inputs[g->input_count++] = (value){n, 0};
+    return (value){n, 0};
+}
+
+value graph_input(graph *g, const char *name, const type *t, error *err)
+{
+    return add_input(g, name, t, (value){0}, err);
+}
+
+value graph_constant(graph *g, const tensor *t, error *err)
+{
+    node *n = node_new(g, &op_constant, 0, 1, err);
+    tensor *copy;
+
+    if (n == NULL)
+        return (value){0};
+    copy = arena_alloc(g->arena, sizeof *copy);
+    *copy = *t;
+    tensor_ref(copy);
+    n->constant = copy;
+    *(type *)n->types = (type){.dtype = t->dtype, .weak = t->weak, .shape = t->shape};
+    return (value){n, 0};
+}
+
+value graph_scalar(graph *g, dtype dtype, const void *element, bool weak, error *err)
+{
+    tensor t = {0};
+    value result;
+
+    if (!tensor_new(&t, NULL, dtype, &shape_scalar, err))
+        return (value){0};
+    memcpy(buffer_bytes(t.buf), element, dtype_size(dtype));
+    t.weak = weak;
+    result = graph_constant(g, &t, err);
+    tensor_unref(&t);
+    return result;
+}
+
+value graph_capture(graph *g, value v, error *err)
+{
+    const char *name = v.node->name != NULL ? v.node->name : v.node->op->name;
+    value outer;
+
+    if (v.node->graph == g || g->outer == NULL)
+        return v;
+    if (v.node->op == &op_constant)
+        return graph_constant(g, v.node->constant, err);
+    outer = graph_capture(g->outer, v, err);
+    if (outer.node == NULL)
+        return outer;
+    for (int i = 0; i < g->input_count; i++)
+        if (value_equal(g->captured[i], outer))
+            return g->inputs[i];
+    return add_input(g, name, value_type(v), outer, err);
+}
+
+/* ---- Applying --------------------------------------------------------------------- */
+
+/* The types of values; a missing one has rank -1 and is never looked at. */
+static type *types_of(graph *g, const value *inputs, int count)
+{
+    type *types = arena_array(g->arena, (size_t)count + 1, sizeof *types);
+
+    for (int i = 0; i < count; i++)
+        if (inputs[i].node != NULL)
+            types[i] = *value_type(inputs[i]);
+    return types;
+}
+
+static value *captured_inputs(graph *g, const value *inputs, int count, error *err)
+{
+    value *own = arena_array(g->arena, (size_t)count + 1, sizeof *own);
+
+    for (int i = 0; i < count; i++) {
+        if (inputs[i].node == NULL)
+            continue;
+        own[i] = graph_capture(g, inputs[i], err);
+        if (own[i].node == NULL)
+            return NULL;
+    }
+    return own;
+}
+
+/* The types of a call's outputs, by whichever way the row has meaning. */
+static const type *infer_types(graph *g, const op_def *op, const value *inputs, int count,
+                               const attr *attrs, const graph *definition, int *outputs, error *err)
+{
+    const type *in = types_of(g, inputs, count);
+    const op_call call = {op, count, in, attrs, g->arena};
+    type *types;
+
+    if ((op->traits & OP_CONTROL) != 0) {
+        types = arena_alloc(g->arena, sizeof *types);
+        return op_infer(&call, types, err) ? subgraph_types(g, op, inputs, attrs, outputs, err)
+                                           : NULL;
+    }
+    if (definition != NULL) {
+        *outputs = definition->output_count;
+        types = arena_array(g->arena, (size_t)*outputs + 1, sizeof *types);
+        for (int i = 0; i < *outputs; i++)
+            types[i] = *value_type(definition->outputs[i]);
+        return types;
+    }
+    *outputs = op_output_count(op, in);
+    types = arena_array(g->arena, (size_t)*outputs + 1, sizeof *types);
+    return op_infer(&call, types, err) ? types : NULL;
+}
+
+static attr *copy_attrs(graph *g, const op_def *op, const attr *attrs)
+{
+    attr *copy = arena_array(g->arena, (size_t)op->attr_count + 1, sizeof *copy);
+
+    if (op->attr_count > 0)
+        memcpy(copy, attrs, (size_t)op->attr_count * sizeof *copy);
+    return copy;
+}
+
+node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
+                  value *outputs, error *err)
+{
+    value *own = captured_inputs(g, inputs, count, err);
+    const value *all = own;
+    graph *definition = NULL;
+    const type *types;
+    int output_count;
+    node *n;
+
+    if (own == NULL ||
+        (op->pattern != NULL && !weak_check(g, op, own, count, types_of(g, own, count), attrs, err)))
+        return NULL;
+    if ((op->traits & OP_CONTROL) != 0)
+        all = subgraph_inputs(g, op, own, &count, attrs, err);
+    if (op->lower != NULL)
+        definition = definition_new(g, op, own, count, attrs, err);
+    if (all == NULL || (op->lower != NULL && definition == NULL))
+        return NULL;
+    types = infer_types(g, op, all, count, attrs, definition, &output_count, err);
+    n = types != NULL ? node_new(g, op, count, output_count, err) : NULL;
+    if (n == NULL)
+        return NULL;
+    n->inputs = all;
+    n->types = types;
+    n->attrs = copy_attrs(g, op, attrs);
+    n->definition = definition;
+    for (int i = 0; i < output_count; i++)
+        outputs[i] = (value){n, i};
+    return n;
+}
+
+void graph_name(value v, const char *name)
+{
+    if (v.node->name == NULL)
+        v.node->name = arena_copy(v.node->graph->arena, name, strlen(name));
+}
+
+void graph_add_output(graph *g, value v)
+{
+    g->outputs =
+        arena_grow(g->arena, g->outputs, (size_t)g->output_count, &g->output_room, sizeof v);
+    g->outputs[g->output_count++] = v;
+}
+
+/* ---- Asking ------------------------------------------------------------------------- */
+
+const type *value_type(value v)
+{
+    return &v.node->types[v.index];
+}
+
+bool value_equal(value a, value b)
+{
+    return a.node == b.node && a.index == b.index;
+}
+
+const tensor *value_constant(value v)
+{
+    return v.node->constant;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "engine/graph/private.h"
+
+struct graph_map {
+    const graph *from;
+    graph *to;
+    value **values; /* [node id][output] */
+};
+
+graph_map *graph_map_new(const graph *from, graph *to)
+{
+    graph_map *m = arena_alloc(to->arena, sizeof *m);
+
+    m->from = from;
+    m->to = to;
+    m->values = arena_array(to->arena, (size_t)from->count + 1, sizeof *m->values);
+    return m;
+}
+
+void graph_map_set(graph_map *m, value from, value to)
+{
+    value **row = &m->values[from.node->id];
+
+    if (*row == NULL)
+        *row = arena_array(m->to->arena, (size_t)from.node->output_count + 1, sizeof **row);
+    (*row)[from.index] = to;
+}
+
+value graph_map_get(const graph_map *m, value from)
+{
+    const value *row = from.node == NULL ? NULL : m->values[from.node->id];
+
+    return row == NULL ? (value){0} : row[from.index];
+}
+
+/* An attribute whose computed parts refer to the copies. */
+static attr map_attr(const graph_map *m, const attr *from)
+{
+    attr result = *from;
+
+    if (from->kind == ATTR_DYNAMIC) {
+        value v = graph_map_get(m, (value){from->node, from->output});
+
+        result.node = v.node;
+        result.output = v.index;
+    }
+    if (from->kind == ATTR_INTS && from->dynamic != NULL) {
+        attr *dynamic = arena_array(m->to->arena, (size_t)from->n, sizeof *dynamic);
+
+        for (int i = 0; i < from->n; i++)
+            dynamic[i] = map_attr(m, &from->dynamic[i]);
+        result.dynamic = dynamic;
+    }
+    return result;
+}
+
+static bool copy_leaf(graph_map *m, const node *n, error *err)
+{
+    const value from = {(node *)n, 0};
+    value to = n->op == &op_constant ? graph_constant(m->to, n->constant, err)
+                                     : graph_input(m->to, n->name, &n->types[0], err);
+
+    if (to.node == NULL)
+        return false;
+    if (n->name != NULL)
+        graph_name(to, n->name);
+    graph_map_set(m, from, to);
+    return true;
+}
+
+/* The inputs that the row itself has, without what sub-graphs captured. */
+static int own_inputs(const node *n)
+{
+    int count = n->input_count;
+
+    for (int i = 0; i < n->op->attr_count; i++)
+        if (n->attrs[i].kind == ATTR_GRAPH)
+            count -= n->attrs[i].graph->input_count;
+    return count;
+}
+
+bool graph_map_copy(graph_map *m, const node *n, error *err)
+{
+    arena *a = m->to->arena;
+    value *inputs = arena_array(a, (size_t)n->input_count + 1, sizeof *inputs);
+    attr *attrs = arena_array(a, (size_t)n->op->attr_count + 1, sizeof *attrs);
+    value outputs[OP_OUTPUTS];
+    const attr *given = attrs;
+    node *copy;
+
+    if (n->op == &op_input || n->op == &op_constant)
+        return copy_leaf(m, n, err);
+    for (int i = 0; i < n->input_count; i++)
+        inputs[i] = graph_map_get(m, n->inputs[i]);
+    for (int i = 0; i < n->op->attr_count; i++)
+        attrs[i] = map_attr(m, &n->attrs[i]);
+    if ((n->op->traits & OP_CONTROL) != 0)
+        given = subgraph_rebuild(m->to, n, inputs, err);
+    if (given == NULL)
+        return false;
+    copy = graph_apply(m->to, n->op, inputs, own_inputs(n), given, outputs, err);
+    if (copy == NULL)
+        return false;
+    if (n->name != NULL)
+        copy->name = arena_copy(a, n->name, strlen(n->name));
+    for (int i = 0; i < copy->output_count; i++)
+        graph_map_set(m, (value){(node *)n, i}, outputs[i]);
+    return true;
+}
+
+bool graph_map_all(graph_map *m, error *err)
+{
+    for (int i = 0; i < m->from->count; i++)
+        if (m->values[i] == NULL && !graph_map_copy(m, m->from->nodes[i], err))
+            return false;
+    return true;
+}

@@ -1,0 +1,29 @@
+/* private -- what the files of the graph module share. */
+#pragma once
+
+#include "engine/graph/graph.h"
+
+/* A new node with room for its inputs and types, appended to g; NULL and
+ * ERR_GRAPH_SIZE if g is full. */
+node *node_new(graph *g, const op_def *op, int inputs, int outputs, error *err);
+
+/* Bare numbers: ERR_OVERFLOW if one of the call's constants does not fit the type
+ * that op computes in. For comparisons, which are answered as mathematics has it,
+ * such a constant is made a strong int64 or uint64 instead. */
+bool weak_check(graph *g, const op_def *op, value *inputs, int count, const type *types,
+                const attr *attrs, error *err);
+
+/* The inputs of a call with sub-graphs: those given, then what each captured. */
+const value *subgraph_inputs(graph *g, const op_def *op, const value *inputs, int *count,
+                             const attr *attrs, error *err);
+
+/* The types of such a call, from the sub-graphs' outputs; *output_count is set. */
+const type *subgraph_types(graph *g, const op_def *op, const value *inputs, const attr *attrs,
+                           int *output_count, error *err);
+
+/* The attributes with their sub-graphs built anew for the types of these inputs. */
+const attr *subgraph_rebuild(graph *g, const node *from, const value *inputs, error *err);
+
+/* The graph of op->lower for these inputs, as node.definition is described. */
+graph *definition_new(graph *g, const op_def *op, const value *inputs, int count,
+                      const attr *attrs, error *err);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bare numbers that do not fit what they meet. Python's rule, which NumPy 2 follows:
+ * uint8 + 300 is an error, but uint8 < 300 is true. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/graph/private.h"
+
+/* Whether an integer constant, int64 or uint64, is a value of integer type t. */
+static bool fits(const tensor *constant, dtype t)
+{
+    const void *element = tensor_bytes(constant);
+    const int bits = (int)dtype_size(t) * 8;
+    const bool is_signed = dtype_info_of(t)->class == CLASS_INT;
+    int64_t x;
+
+    memcpy(&x, element, sizeof x);
+    if (constant->dtype == DT_U64)
+        return !is_signed && bits == 64;
+    if (!is_signed)
+        return x >= 0 && (bits == 64 || x < (int64_t)1 << bits);
+    return bits == 64 || (x >= -((int64_t)1 << (bits - 1)) && x < (int64_t)1 << (bits - 1));
+}
+
+static bool is_whole(const tensor *t)
+{
+    return t->dtype == DT_I64 || t->dtype == DT_U64;
+}
+
+/* The same constant, strong. */
+static value strengthen(graph *g, const tensor *constant, error *err)
+{
+    return graph_scalar(g, constant->dtype, tensor_bytes(constant), false, err);
+}
+
+static bool refuse(const op_def *op, const tensor *constant, dtype loop, error *err)
+{
+    int64_t x;
+
+    memcpy(&x, tensor_bytes(constant), sizeof x);
+    if (constant->dtype == DT_U64)
+        return error_set(err, ERR_OVERFLOW, "%s: %" PRIu64 " does not fit %s", op->name,
+                         (uint64_t)x, dtype_name(loop));
+    return error_set(err, ERR_OVERFLOW, "%s: %" PRId64 " does not fit %s", op->name, x,
+                     dtype_name(loop));
+}
+
+bool weak_check(graph *g, const op_def *op, value *inputs, int count, const type *types,
+                const attr *attrs, error *err)
+{
+    const bool compares = op->pattern[strlen(op->pattern) - 1] == 'B';
+    const op_call call = {op, count, types, attrs, g->arena};
+    error ignored = {0};
+    dtype loop = DT_BOOL;
+    bool all_weak = true;
+
+    for (int i = 0; i < count; i++)
+        all_weak = all_weak && types[i].weak;
+    if (op->infer != NULL || all_weak || !op_loop(&call, &loop, NULL, &ignored) ||
+        !dtype_is_integer(loop))
+        return true;
+    for (int i = 0; i < count; i++) {
+        const tensor *constant = types[i].weak ? value_constant(inputs[i]) : NULL;
+
+        if (constant == NULL || !is_whole(constant) || fits(constant, loop))
+            continue;
+        if (!compares)
+            return refuse(op, constant, loop, err);
+        inputs[i] = strengthen(g, constant, err);
+        if (inputs[i].node == NULL)
+            return false;
+    }
+    return true;
+}

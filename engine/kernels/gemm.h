@@ -1,0 +1,20 @@
+/* gemm -- products of dense matrices, for every element type.
+ *
+ * float32, float64 and complex products are OpenBLAS's, called with one thread:
+ * the executor cuts large products into panels itself. The others are plain
+ * loops: integers wrap, bool is or-of-and, halves are summed as floats and
+ * rounded once. The only place that knows cblas. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/tensor/dtype.h"
+
+/* c[m, n] = a[m, k] b[k, n], all dense in C order; a is stored [k, m] if a_turned, b
+ * is stored [n, k] if b_turned. k may be 0: c is then zero. */
+void gemm(dtype t, int64_t m, int64_t n, int64_t k, const void *a, bool a_turned, const void *b,
+          bool b_turned, void *c);
+
+/* Tells OpenBLAS to use one thread; called once at start. */
+void gemm_init(void);

@@ -1,0 +1,32 @@
+/* families -- the tables that together are the registry. Private to ops. */
+#pragma once
+
+#include "engine/ops/op.h"
+
+typedef struct op_family {
+    op_def *rows; /* written once, by ops_init, which derives the parameters */
+    size_t count;
+} op_family;
+
+extern const op_family elementwise_family, casting_family, reduction_family, movement_family,
+    indexing_family, joining_family, creation_family, linalg_family, definition_family,
+    control_family;
+
+/* Reads op->signature into op->params. The signature is ours: a fault in it stops
+ * the process with a message. */
+void op_read_signature(op_def *op);
+
+/* ---- Rules that several families share ----------------------------------------- */
+
+/* ERR_DTYPE saying that op does not take these types. */
+bool op_refuse_dtypes(const op_call *call, error *err);
+
+/* The axes that an attribute of kind PARAM_AXES names, as a flag per axis. */
+bool op_axes(const op_call *call, const attr *axes, int rank, bool reduced[RANK_MAX], error *err);
+
+/* The lengths that an attribute of kind PARAM_INTS gives, LENGTH_UNKNOWN where it is
+ * computed; checked to be a shape. */
+bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, error *err);
+
+/* A cast_fn: every input to the type of the first output. */
+void op_cast_to_result(const op_call *call, const type *outputs, dtype *casts);

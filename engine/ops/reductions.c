@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions: folds along axes, and what is found by walking along one axis. */
+#include <string.h>
+
+#include "engine/ops/elementwise.h"
+#include "engine/ops/families.h"
+#include "engine/tensor/half.h"
+
+/* ---- Folds -------------------------------------------------------------------- */
+
+#define COMBINE(id, suffix, name) [DT_##id] = kernel_##name##_##suffix,
+#define LANES_OF(id, suffix, name) [DT_##id] = lanes_##name##_##suffix,
+#define FOLD_OF(id, suffix, name) [DT_##id] = fold_##name##_##suffix,
+#define EACH(M, name)                                                                              \
+    M(BOOL, b8, name) M(I8, i8, name) M(U8, u8, name) M(I16, i16, name) M(U16, u16, name)          \
+    M(I32, i32, name) M(U32, u32, name) M(I64, i64, name) M(U64, u64, name) M(F32, f32, name)      \
+    M(F64, f64, name) M(C64, c64, name) M(C128, c128, name)
+#define FOLD(name)                                                                                 \
+    {                                                                                              \
+        .combine = {EACH(COMBINE, name)}, .lanes = {EACH(LANES_OF, name)},                         \
+        .fold = {EACH(FOLD_OF, name)}                                                              \
+    }
+
+static const reduce_def sum = {
+    .fold = FOLD(add), .accumulate = ACCUMULATE_WIDE, .start = START_ZERO, .empty = true};
+static const reduce_def prod = {
+    .fold = FOLD(multiply), .accumulate = ACCUMULATE_WIDE, .start = START_ONE, .empty = true};
+static const reduce_def mean = {.fold = FOLD(add),
+                                .accumulate = ACCUMULATE_MEAN,
+                                .start = START_ZERO,
+                                .empty = true,
+                                .divide = true};
+static const reduce_def max = {
+    .fold = FOLD(maximum), .accumulate = ACCUMULATE_SAME, .start = START_LOWEST};
+static const reduce_def min = {
+    .fold = FOLD(minimum), .accumulate = ACCUMULATE_SAME, .start = START_HIGHEST};
+/* On bool, maximum is "or" and minimum is "and". */
+static const reduce_def any = {
+    .fold = FOLD(maximum), .accumulate = ACCUMULATE_BOOL, .start = START_LOWEST, .empty = true};
+static const reduce_def all = {
+    .fold = FOLD(minimum), .accumulate = ACCUMULATE_BOOL, .start = START_HIGHEST, .empty = true};
+
+/* ---- Along one axis -------------------------------------------------------------- */
+
+/* The loops of argmax, argmin, cumsum and the like see the input as outer x n x
+ * inner elements, dense. */
+typedef struct lines {
+    int64_t outer, n, inner;
+} lines;
+
+static lines lines_of(const shape *s, const attr *axis)
+{
+    lines l = {1, 1, 1};
+    int at = axis->kind == ATTR_INT
+                 ? (int)(axis->integer < 0 ? axis->integer + s->rank : axis->integer)
+                 : -1;
+
+    for (int i = 0; i < s->rank; i++) {
+        int64_t *side = at < 0 || i == at ? &l.n : i < at ? &l.outer : &l.inner;
+
+        *side *= s->length[i];
+    }
+    return l;
+}
+
+static bool infer_arg(const op_call *call, type *output, error *err)
+{
+    const type *in = &call->inputs[0];
+    const bool keepdims = call->attrs[1].truth;
+    bool reduced[RANK_MAX];
+
+    if (!op_axes(call, &call->attrs[0], in->shape.rank, reduced, err))
+        return false;
+    output->dtype = DT_I64;
+    for (int i = 0; i < in->shape.rank; i++) {
+        if (reduced[i] && in->shape.length[i] == 0)
+            return error_set(err, ERR_VALUE, "%s of no elements has no value: axis %d has length 0",
+                             call->op->name, i);
+        if (!reduced[i] || keepdims)
+            output->shape.length[output->shape.rank++] = reduced[i] ? 1 : in->shape.length[i];
+    }
+    return true;
+}
+
+/* argmax and argmin compare in the type the values are computed in, by a function
+ * that says whether y beats x; the first NaN beats everything. */
+#define ARG(suffix, T, LOAD, IS_NAN, ABOVE)                                                        \
+    static int64_t argmax_##suffix(const void *values, int64_t n, int64_t step, bool least)        \
+    {                                                                                              \
+        const T *x = values;                                                                       \
+        int64_t best = 0;                                                                          \
+                                                                                                   \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const T a = x[best * step], b = x[i * step];                                           \
+                                                                                                   \
+            if (IS_NAN(LOAD(a)))                                                                   \
+                break;                                                                             \
+            if (IS_NAN(LOAD(b)) || (least ? ABOVE(LOAD(a), LOAD(b)) : ABOVE(LOAD(b), LOAD(a))))    \
+                best = i;                                                                          \
+        }                                                                                          \
+        return best;                                                                               \
+    }
+#define PLAIN(x)        (x)
+#define NEVER_NAN(x)    ((void)(x), false)
+#define REAL_NAN(x)     ((x) != (x))
+#define COMPLEX_NAN(x)  (__real__(x) != __real__(x) || __imag__(x) != __imag__(x))
+#define REAL_ABOVE(x, y) ((x) > (y))
+#define COMPLEX_ABOVE(x, y)                                                                        \
+    (__real__(x) > __real__(y) || (__real__(x) == __real__(y) && __imag__(x) > __imag__(y)))
+ARG(BOOL, bool, PLAIN, NEVER_NAN, REAL_ABOVE)
+ARG(I8, int8_t, PLAIN, NEVER_NAN, REAL_ABOVE)
+ARG(U8, uint8_t, PLAIN, NEVER_NAN, REAL_ABOVE)
+ARG(I16, int16_t, PLAIN, NEVER_NAN, REAL_ABOVE)
+ARG(U16, uint16_t, PLAIN, NEVER_NAN, REAL_ABOVE)
+ARG(I32, int32_t, PLAIN, NEVER_NAN, REAL_ABOVE)
+ARG(U32, uint32_t, PLAIN, NEVER_NAN, REAL_ABOVE)
+ARG(I64, int64_t, PLAIN, NEVER_NAN, REAL_ABOVE)
+ARG(U64, uint64_t, PLAIN, NEVER_NAN, REAL_ABOVE)
+ARG(F16, uint16_t, f32_of_f16, REAL_NAN, REAL_ABOVE)
+ARG(BF16, uint16_t, f32_of_bf16, REAL_NAN, REAL_ABOVE)
+ARG(F32, float, PLAIN, REAL_NAN, REAL_ABOVE)
+ARG(F64, double, PLAIN, REAL_NAN, REAL_ABOVE)
+ARG(C64, float _Complex, PLAIN, COMPLEX_NAN, COMPLEX_ABOVE)
+ARG(C128, double _Complex, PLAIN, COMPLEX_NAN, COMPLEX_ABOVE)
+
+typedef int64_t arg_fn(const void *values, int64_t n, int64_t step, bool least);
+static arg_fn *const arg_fns[DT_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = argmax_##id,
+#include "engine/tensor/dtype.def"
+#undef DTYPE
+};
+
+static bool run_arg(op_run *run, bool least, error *err)
+{
+    const tensor *x = &run->inputs[0];
+    const lines l = lines_of(&x->shape, &run->attrs[0]);
+    const size_t size = dtype_size(x->dtype);
+    int64_t *out = tensor_bytes(&run->outputs[0]);
+
+    for (int64_t i = 0; i < l.outer; i++)
+        for (int64_t k = 0; k < l.inner; k++) {
+            const char *from = (char *)tensor_bytes(x) + (size_t)(i * l.n * l.inner + k) * size;
+
+            if ((i * l.inner + k) % 64 == 0 && run->stopped(run, err))
+                return false;
+            *out++ = arg_fns[x->dtype](from, l.n, l.inner, least);
+        }
+    return true;
+}
+
+static bool run_argmax(op_run *run, error *err)
+{
+    return run_arg(run, false, err);
+}
+
+static bool run_argmin(op_run *run, error *err)
+{
+    return run_arg(run, true, err);
+}
+
+static bool infer_cumulative(const op_call *call, type *output, error *err)
+{
+    const type *in = &call->inputs[0];
+    const dtype_class class = dtype_info_of(in->dtype)->class;
+    bool axes[RANK_MAX];
+
+    if (!op_axes(call, &call->attrs[0], in->shape.rank, axes, err))
+        return false;
+    output->dtype = class == CLASS_UINT ? DT_U64 : class <= CLASS_INT ? DT_I64 : in->dtype;
+    if (call->attrs[1].kind == ATTR_DTYPE)
+        output->dtype = call->attrs[1].dtype;
+    output->shape = in->shape;
+    if (call->attrs[0].kind == ATTR_NONE) {
+        output->shape.rank = 1;
+        output->shape.length[0] = shape_is_known(&in->shape) ? shape_size(&in->shape)
+                                                             : LENGTH_UNKNOWN;
+    } else if (in->shape.rank == 0) { /* a scalar counts as one element of an axis */
+        output->shape.rank = 1;
+        output->shape.length[0] = 1;
+    }
+    return true;
+}
+
+/* Cumulative sums, one element after the other, in the result's type; halves are
+ * rounded after every addition. */
+#define CUMSUM(suffix, T, LOAD, STORE, A)                                                          \
+    static void cumsum_##suffix(void *values, int64_t n, int64_t step)                             \
+    {                                                                                              \
+        T *x = values;                                                                             \
+                                                                                                   \
+        for (int64_t i = 1; i < n; i++)                                                            \
+            x[i * step] = (T)STORE((A)(LOAD(x[(i - 1) * step]) + LOAD(x[i * step])));              \
+    }
+CUMSUM(BOOL, bool, PLAIN, PLAIN, bool)
+CUMSUM(I8, int8_t, PLAIN, PLAIN, int8_t)
+CUMSUM(U8, uint8_t, PLAIN, PLAIN, uint8_t)
+CUMSUM(I16, int16_t, PLAIN, PLAIN, int16_t)
+CUMSUM(U16, uint16_t, PLAIN, PLAIN, uint16_t)
+CUMSUM(I32, int32_t, PLAIN, PLAIN, int32_t)
+CUMSUM(U32, uint32_t, PLAIN, PLAIN, uint32_t)
+CUMSUM(I64, int64_t, PLAIN, PLAIN, int64_t)
+CUMSUM(U64, uint64_t, PLAIN, PLAIN, uint64_t)
+CUMSUM(F16, uint16_t, f32_of_f16, f16_of_f32, float)
+CUMSUM(BF16, uint16_t, f32_of_bf16, bf16_of_f32, float)
+CUMSUM(F32, float, PLAIN, PLAIN, float)
+CUMSUM(F64, double, PLAIN, PLAIN, double)
+CUMSUM(C64, float _Complex, PLAIN, PLAIN, float _Complex)
+CUMSUM(C128, double _Complex, PLAIN, PLAIN, double _Complex)
+
+typedef void cumulate_fn(void *values, int64_t n, int64_t step);
+static cumulate_fn *const cumsum_fns[DT_COUNT] = {
+#define DTYPE(id, ...) [DT_##id] = cumsum_##id,
+#include "engine/tensor/dtype.def"
+#undef DTYPE
+};
+
+/* The input has the result's type. */
+static bool run_cumsum(op_run *run, error *err)
+{
+    const tensor *x = &run->inputs[0];
+    const lines l = lines_of(&x->shape, &run->attrs[0]);
+    const size_t size = dtype_size(x->dtype);
+    char *out = tensor_bytes(&run->outputs[0]);
+
+    tensor_copy_dense(x, out);
+    for (int64_t i = 0; i < l.outer; i++)
+        for (int64_t k = 0; k < l.inner; k++) {
+            if ((i * l.inner + k) % 64 == 0 && run->stopped(run, err))
+                return false;
+            cumsum_fns[x->dtype](out + (size_t)(i * l.n * l.inner + k) * size, l.n, l.inner);
+        }
+    return true;
+}
+
+/* ---- Rows -------------------------------------------------------------------------- */
+
+static op_def rows[] = {
+    {
+        .name = "sum",
+        .aliases = "reduce_sum",
+        .family = "Reductions",
+        .signature = "x, axis: axes = None, dtype: dtype = None, keepdims: bool = False",
+        .reduce = &sum,
+        .grad = {"astype(spread(g, x, axis=axis, keepdims=keepdims), x.dtype)"},
+        .doc = "Sum of the elements along axes.",
+        .example = "sum([[1, 2], [3, 4]], axis=0)",
+        .gives = "[4, 6]",
+    },
+    {
+        .name = "prod",
+        .aliases = "reduce_prod",
+        .family = "Reductions",
+        .signature = "x, axis: axes = None, dtype: dtype = None, keepdims: bool = False",
+        .reduce = &prod,
+        .grad = {"spread(g * r, x, axis=axis, keepdims=keepdims) / conj(x)"},
+        .doc = "Product of the elements along axes.",
+        .example = "prod([[1, 2], [3, 4]], axis=1)",
+        .gives = "[2, 12]",
+    },
+    {
+        .name = "mean",
+        .aliases = "reduce_mean",
+        .family = "Reductions",
+        .signature = "x, axis: axes = None, dtype: dtype = None, keepdims: bool = False",
+        .reduce = &mean,
+        .grad = {"spread(g, x, axis=axis, keepdims=keepdims) * (size(r) / size(x))"},
+        .doc = "Arithmetic mean of the elements along axes.",
+        .example = "mean([1, 2, 6])",
+        .gives = "3.0",
+    },
+    {
+        .name = "max",
+        .aliases = "amax reduce_max",
+        .family = "Reductions",
+        .signature = "x, axis: axes = None, keepdims: bool = False",
+        .reduce = &max,
+        .grad = {"m = equal(x, spread(r, x, axis=axis, keepdims=keepdims))\n"
+                 "return m * spread(g / sum(m, axis=axis, keepdims=keepdims), x, axis=axis, "
+                 "keepdims=keepdims)"},
+        .doc = "Largest element along axes, NaN if there is one.",
+        .example = "max([[1, 5], [7, 2]], axis=0)",
+        .gives = "[7, 5]",
+    },
+    {
+        .name = "min",
+        .aliases = "amin reduce_min",
+        .family = "Reductions",
+        .signature = "x, axis: axes = None, keepdims: bool = False",
+        .reduce = &min,
+        .grad = {"m = equal(x, spread(r, x, axis=axis, keepdims=keepdims))\n"
+                 "return m * spread(g / sum(m, axis=axis, keepdims=keepdims), x, axis=axis, "
+                 "keepdims=keepdims)"},
+        .doc = "Smallest element along axes, NaN if there is one.",
+        .example = "min([[1, 5], [7, 2]], axis=0)",
+        .gives = "[1, 2]",
+    },
+    {
+        .name = "any",
+        .aliases = "reduce_any",
+        .family = "Reductions",
+        .signature = "x, axis: axes = None, keepdims: bool = False",
+        .reduce = &any,
+        .no_grad = true,
+        .doc = "Whether any element along axes is true.",
+        .example = "any([[0, 1], [0, 0]], axis=1)",
+        .gives = "[True, False]",
+    },
+    {
+        .name = "all",
+        .aliases = "reduce_all",
+        .family = "Reductions",
+        .signature = "x, axis: axes = None, keepdims: bool = False",
+        .reduce = &all,
+        .no_grad = true,
+        .doc = "Whether all elements along axes are true.",
+        .example = "all([[0, 1], [1, 1]], axis=1)",
+        .gives = "[False, True]",
+    },
+    {
+        .name = "argmax",
+        .family = "Reductions",
+        .signature = "x, axis: int = None, keepdims: bool = False",
+        .infer = infer_arg,
+        .run = run_argmax,
+        .traits = OP_DENSE,
+        .no_grad = true,
+        .doc = "Index of the first largest element, of the flattened tensor or along an axis.",
+        .example = "argmax([[1, 5], [7, 2]], axis=1)",
+        .gives = "[1, 0]",
+    },
+    {
+        .name = "argmin",
+        .family = "Reductions",
+        .signature = "x, axis: int = None, keepdims: bool = False",
+        .infer = infer_arg,
+        .run = run_argmin,
+        .traits = OP_DENSE,
+        .no_grad = true,
+        .doc = "Index of the first smallest element, of the flattened tensor or along an axis.",
+        .example = "argmin([[1, 5], [7, 2]], axis=1)",
+        .gives = "[0, 1]",
+    },
+    {
+        .name = "cumsum",
+        .aliases = "cumulative_sum",
+        .family = "Reductions",
+        .signature = "x, axis: int = None, dtype: dtype = None",
+        .infer = infer_cumulative,
+        .run = run_cumsum,
+        .casts = op_cast_to_result,
+        .traits = OP_DENSE,
+        .grad = {"s = reshape(g, x.shape) if axis is None else g\n"
+                 "t = cumsum(flip(reshape(s, (-1,)))) if axis is None else "
+                 "cumsum(flip(s, axis=axis), axis=axis)\n"
+                 "return reshape(flip(t), x.shape) if axis is None else flip(t, axis=axis)"},
+        .doc = "Running sum, of the flattened tensor or along an axis.",
+        .example = "cumsum([1, 2, 3])",
+        .gives = "[1, 3, 6]",
+    },
+};
+
+const op_family reduction_family = {rows, sizeof rows / sizeof *rows};

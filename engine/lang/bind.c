@@ -12,12 +12,19 @@ typedef struct slot {
 
 /* ---- Sorting the arguments to the parameters ----------------------------------------------- */
 
+/* Whether a call must give the parameter. A list of tensors that is not the first
+ * may be left out: it is empty then. */
+static bool is_needed(const op_def *op, int i)
+{
+    return !op->params[i].has_default && (i == 0 || op->params[i].kind != PARAM_TENSORS);
+}
+
 static bool fail_count(const op_def *op, int given, error *err)
 {
     int least = 0;
 
     for (int i = 0; i < op->param_count; i++)
-        least += !op->params[i].has_default;
+        least += is_needed(op, i);
     if (least < op->param_count)
         return error_set(err, ERR_ARGUMENT, "%s takes %d to %d arguments, got %d", op->name, least,
                          op->param_count, given);
@@ -77,12 +84,19 @@ static bool sort_keywords(const op_def *op, const arguments *args, slot *slots, 
             return error_set(err, ERR_ARGUMENT, "%s got '%s' twice", op->name, name);
         *s = (slot){&args->values[args->count + i], 1};
     }
-    for (int i = 0; i < op->param_count; i++)
-        if (slots[i].values == NULL && !op->params[i].has_default)
-            return args->count + args->keyword_count == 0 || args->keyword_count == 0
-                       ? fail_count(op, args->count, err)
-                       : error_set(err, ERR_ARGUMENT, "%s misses its argument '%s'", op->name,
-                                   op->params[i].name);
+    return true;
+}
+
+static bool check_given(const op_def *op, const arguments *args, const slot *slots, error *err)
+{
+    for (int i = 0; i < op->param_count; i++) {
+        if (slots[i].values != NULL || !is_needed(op, i))
+            continue;
+        if (args->keyword_count == 0)
+            return fail_count(op, args->count, err);
+        return error_set(err, ERR_ARGUMENT, "%s misses its argument '%s'", op->name,
+                         op->params[i].name);
+    }
     return true;
 }
 
@@ -241,7 +255,8 @@ bool bind_call(machine *m, const op_def *op, const arguments *args, bound_call *
     slot slots[OP_PARAMS] = {{0}};
 
     call->inputs = arena_array(m->arena, OP_PARAMS, sizeof *call->inputs);
-    if (!sort_positional(op, args, slots, err) || !sort_keywords(op, args, slots, err))
+    if (!sort_positional(op, args, slots, err) || !sort_keywords(op, args, slots, err) ||
+        !check_given(op, args, slots, err))
         return false;
     for (int i = 0; i < op->param_count; i++)
         if (!bind_param(m, op, &op->params[i], &slots[i], call, err))

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <utf8proc.h>
+
 #include "engine/lang/dialect_tensor.h"
 #include "engine/lang/machine.h"
 
@@ -49,6 +51,20 @@ static void close_lines(lang_program *program)
 
 /* ---- Programs --------------------------------------------------------------------------------- */
 
+static bool check_utf8(const char *text, size_t length, error *err)
+{
+    for (size_t at = 0; at < length;) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)text + at,
+                                              (utf8proc_ssize_t)(length - at), &c);
+
+        if (n <= 0)
+            return error_set(err, ERR_SYNTAX, "byte %zu of the program is not valid UTF-8", at);
+        at += (size_t)n;
+    }
+    return true;
+}
+
 static bool check_text(const char *text, size_t length, const lang_options *options, error *err)
 {
     const size_t limit = options->text_bytes_max > 0 ? options->text_bytes_max : LANG_TEXT_BYTES;
@@ -88,22 +104,6 @@ bool lang_build(graph *g, const char *text, size_t length, const lang_options *o
 
 /* ---- Function bodies ---------------------------------------------------------------------------- */
 
-static bool set_outputs(machine *m, const lang_value *v, value *outputs, int count, error *err)
-{
-    const lang_value *items = v;
-
-    if (count != 1 || (v->kind == LANG_TUPLE && v->sequence->count == 1)) {
-        if (v->kind != LANG_TUPLE || v->sequence->count != count)
-            return error_set(err, ERR_VALUE, "the function gives %s, not %d values",
-                             convert_describe(v), count);
-        items = v->sequence->items;
-    }
-    for (int i = 0; i < count; i++)
-        if (!convert_tensor(m, &items[i], "the result of the function", &outputs[i], err))
-            return false;
-    return true;
-}
-
 /* The text is not the caller's: its places mean nothing there. */
 static bool forget_place(error *err)
 {
@@ -112,66 +112,91 @@ static bool forget_place(error *err)
     return false;
 }
 
+/* Runs a body; what it gives as a list of count values. */
+static bool run_body(machine *m, code *c, const lang_value **items, int *count, error *err)
+{
+    lang_value *v = arena_alloc(m->arena, sizeof *v);
+
+    m->code = c;
+    m->root = NULL; /* nothing that is named inside is the program's */
+    if (!code_parse(c, strlen(c->text), true, err) || !machine_run(m, 0, (int)c->count, err))
+        return forget_place(err);
+    *v = m->returned ? machine_pop(m) : m->result;
+    *items = v->kind == LANG_TUPLE ? v->sequence->items : v;
+    *count = v->kind == LANG_TUPLE ? v->sequence->count : 1;
+    return true;
+}
+
 bool lang_function_build(graph *g, const char *text, const char *const names[],
                          const lang_value *values, int n, value *outputs, int count, error *err)
 {
     const lang_options options = {0};
     code c = {.arena = g->arena, .text = text};
+    const lang_value *items;
     machine m;
-    lang_value v;
+    int given;
 
     machine_init(&m, g, &options);
-    m.code = &c;
     for (int i = 0; i < n; i++)
-        machine_store(&m, names[i], &values[i], 0);
-    m.root = NULL; /* nothing that is named inside is the program's */
-    if (!code_parse(&c, strlen(text), true, err) || !machine_run(&m, 0, (int)c.count, err))
-        return forget_place(err);
-    v = m.returned ? machine_pop(&m) : m.result;
-    return set_outputs(&m, &v, outputs, count, err) || forget_place(err);
+        machine_bind(&m, names[i], &values[i]);
+    if (!run_body(&m, &c, &items, &given, err))
+        return false;
+    if (given != count)
+        return error_set(err, ERR_VALUE, "the function gives %d values, not %d", given, count);
+    for (int i = 0; i < count; i++)
+        if (!convert_tensor(&m, &items[i], "the result of the function", &outputs[i], err))
+            return false;
+    return true;
 }
 
 /* ---- Operations defined by others ---------------------------------------------------------------- */
 
-/* A list of inputs as a tuple. */
-static lang_value list_of_values(arena *a, const value *inputs, int count)
-{
-    lang_sequence *s = arena_alloc(a, sizeof *s);
-
-    s->count = count;
-    s->items = arena_array(a, (size_t)count + 1, sizeof *s->items);
-    for (int i = 0; i < count; i++)
-        s->items[i] = lang_of_value(inputs[i]);
-    return (lang_value){.kind = LANG_TUPLE, .sequence = s};
-}
-
-static lang_value parameter_value(graph *g, const op_param *p, const value *inputs, int count,
+static lang_value parameter_value(machine *m, const op_param *p, const value *inputs, int count,
                                   const attr *attrs)
 {
-    if (p->kind == PARAM_TENSORS)
-        return list_of_values(g->arena, inputs + p->position, count - p->position);
-    if (p->kind != PARAM_TENSOR)
-        return lang_of_attr(g->arena, &attrs[p->position]);
-    if (p->position >= count || inputs[p->position].node == NULL)
+    lang_value list;
+
+    if (p->kind != PARAM_TENSOR && p->kind != PARAM_TENSORS)
+        return lang_of_attr(m->arena, &attrs[p->position]);
+    if (p->kind == PARAM_TENSOR && (p->position >= count || inputs[p->position].node == NULL))
         return (lang_value){.kind = LANG_NONE};
-    return lang_of_value(inputs[p->position]);
+    if (p->kind == PARAM_TENSOR)
+        return lang_of_value(inputs[p->position]);
+    list = machine_sequence(m, LANG_TUPLE, NULL, 0);
+    list.sequence->items = arena_array(m->arena, (size_t)count + 1, sizeof(lang_value));
+    for (int i = p->position; i < count; i++)
+        list.sequence->items[list.sequence->count++] = lang_of_value(inputs[i]);
+    return list;
 }
 
 bool lang_expand(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
-                 value *outputs, error *err)
+                 error *err)
 {
-    const char *names[OP_PARAMS];
-    lang_value values[OP_PARAMS];
+    const lang_options options = {0};
+    code c = {.arena = g->arena, .text = op->lower};
+    const lang_value *items;
+    machine m;
+    int given;
 
+    machine_init(&m, g, &options);
     for (int i = 0; i < op->param_count; i++) {
-        names[i] = op->params[i].name;
-        values[i] = parameter_value(g, &op->params[i], inputs, count, attrs);
+        const lang_value v = parameter_value(&m, &op->params[i], inputs, count, attrs);
+
+        machine_bind(&m, op->params[i].name, &v);
     }
-    return lang_function_build(g, op->lower, names, values, op->param_count, outputs,
-                               op_output_count(op, count > 0 && inputs[0].node != NULL
-                                                       ? value_type(inputs[0])
-                                                       : NULL),
-                               err);
+    if (!run_body(&m, &c, &items, &given, err))
+        return false;
+    for (int i = 0; i < given; i++) {
+        value v;
+
+        if (!convert_tensor(&m, &items[i], op->name, &v, err))
+            return false;
+        v = graph_capture(g, v, err);
+        if (v.node == NULL)
+            return false;
+        graph_add_output(g, v);
+    }
+    return true;
 }
 
 void lang_init(void)

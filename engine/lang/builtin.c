@@ -38,7 +38,7 @@ static bool take(const char *who, const arguments *args, const char *const *name
 
 /* ---- print ---------------------------------------------------------------------------------- */
 
-static void add_printed(machine *m, lang_printed item)
+void machine_print(machine *m, lang_printed item)
 {
     lang_program *p = m->program;
 
@@ -51,7 +51,7 @@ static void add_printed(machine *m, lang_printed item)
 static void print_text(machine *m, const char *text)
 {
     if (*text != '\0')
-        add_printed(m, (lang_printed){.style = LANG_LITERAL, .text = text});
+        machine_print(m, (lang_printed){.style = LANG_LITERAL, .text = text});
 }
 
 static bool print_value(machine *m, const lang_value *v, int depth, error *err);
@@ -94,7 +94,7 @@ static bool print_value(machine *m, const lang_value *v, int depth, error *err)
     default:
         if (!convert_tensor(m, v, "print", &tensor, err))
             return false;
-        add_printed(m, (lang_printed){.style = LANG_STR, .value = tensor});
+        machine_print(m, (lang_printed){.style = LANG_STR, .value = tensor});
         return true;
     }
 }

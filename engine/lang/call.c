@@ -151,29 +151,23 @@ graph *call_traced_code(machine *m, size_t start, int n, bool *is_tuple, error *
 
 /* ---- Operations ------------------------------------------------------------------------------- */
 
-static int output_count(const op_def *op, const bound_call *call, const value *outputs)
-{
-    if (op->traits & OP_CONTROL)
-        return outputs[0].node->output_count;
-    return op_output_count(op, call->count > 0 ? value_type(call->inputs[0]) : NULL);
-}
-
 bool call_op(machine *m, const op_def *op, const arguments *args, lang_value *result, error *err)
 {
-    value outputs[OP_OUTPUTS] = {{0}};
+    value outputs[OP_OUTPUTS];
     lang_value items[OP_OUTPUTS];
     bound_call call = {0};
-    int n;
+    const node *n;
 
-    if (!bind_call(m, op, args, &call, err) ||
-        !graph_apply(m->graph, op, call.inputs, call.count, call.attrs, outputs, err))
+    if (!bind_call(m, op, args, &call, err))
         return false;
-    n = output_count(op, &call, outputs);
-    for (int i = 0; i < n; i++)
+    n = graph_apply(m->graph, op, call.inputs, call.count, call.attrs, outputs, err);
+    if (n == NULL)
+        return false;
+    for (int i = 0; i < n->output_count; i++)
         items[i] = lang_of_value(outputs[i]);
     *result = items[0];
-    if (n != 1 || op->outputs < 0 || call.is_tuple)
-        *result = machine_sequence(m, LANG_TUPLE, items, n);
+    if (n->output_count != 1 || op->outputs < 0 || call.is_tuple)
+        *result = machine_sequence(m, LANG_TUPLE, items, n->output_count);
     return true;
 }
 
@@ -250,6 +244,8 @@ static const char *const roles[ROLES] = {
     [ROLE_RESHAPE] = "reshape",
     [ROLE_TENSORDOT] = "tensordot",
     [ROLE_RAND] = "rand",
+    [ROLE_ZEROS] = "zeros",
+    [ROLE_ONES] = "ones",
 };
 
 const char *call_role_name(op_role role)

@@ -74,7 +74,7 @@ lang_value machine_sequence(machine *m, lang_kind kind, const lang_value *items,
     return (lang_value){.kind = kind, .sequence = s};
 }
 
-void machine_store(machine *m, const char *name, const lang_value *v, long offset)
+static binding *bind(machine *m, const char *name, const lang_value *v, long offset)
 {
     binding *b = table_get(&m->local->names, name);
 
@@ -84,6 +84,17 @@ void machine_store(machine *m, const char *name, const lang_value *v, long offse
         table_put(&m->local->names, name, b);
     }
     b->value = *v;
+    return b;
+}
+
+void machine_bind(machine *m, const char *name, const lang_value *v)
+{
+    bind(m, name, v, 0);
+}
+
+void machine_store(machine *m, const char *name, const lang_value *v, long offset)
+{
+    bind(m, name, v, offset);
     if (v->kind == LANG_TENSOR && m->local == m->global && v->tensor.node->graph == m->root &&
         v->tensor.node->name == NULL)
         graph_name(v->tensor, name);
@@ -582,9 +593,7 @@ static bool run_store(machine *m, const instruction *i, size_t *next, error *err
 {
     const lang_value v = machine_pop(m);
 
-    (void)next;
-    if (name_is_keyword(i->text, strlen(i->text)))
-        return error_set(err, ERR_NAME, "'%s' is a word of the language", i->text);
+    (void)next, (void)err;
     machine_store(m, i->text, &v, (long)i->offset);
     return true;
 }

@@ -212,7 +212,7 @@ static bool apply(machine *m, op_role role, const key *k, lang_value *result, er
 {
     const op_def *op = call_role_op(role, err);
     attr *attrs = arena_array(m->arena, OP_PARAMS, sizeof *attrs);
-    value output;
+    value outputs[OP_OUTPUTS];
 
     if (op == NULL)
         return false;
@@ -223,9 +223,9 @@ static bool apply(machine *m, op_role role, const key *k, lang_value *result, er
                        ? (attr){.kind = ATTR_INDEX, .n = k->count, .index = k->items}
                        : p->value;
     }
-    if (!graph_apply(m->graph, op, k->inputs, k->input_count, attrs, &output, err))
+    if (!graph_apply(m->graph, op, k->inputs, k->input_count, attrs, outputs, err))
         return false;
-    *result = lang_of_value(output);
+    *result = lang_of_value(outputs[0]);
     return true;
 }
 

@@ -168,9 +168,10 @@ lang_value lang_of_attr(arena *a, const attr *attr);
 bool lang_function_build(graph *g, const char *text, const char *const names[],
                          const lang_value *values, int n, value *outputs, int count, error *err);
 
-/* Builds op->lower for these inputs and attributes: the graph's expander. */
+/* Builds op->lower for these inputs and attributes in g and adds the results as g's
+ * outputs: the graph's expander. */
 bool lang_expand(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
-                 value *outputs, error *err);
+                 error *err);
 
 /* ---- Printing ------------------------------------------------------------------- */
 

@@ -84,7 +84,9 @@ lang_value machine_pop(machine *m);
 /* The item of a new sequence of n values, copied. */
 lang_value machine_sequence(machine *m, lang_kind kind, const lang_value *items, int n);
 
-/* Binds a name in the environment that runs. */
+/* Binds a name in the environment that runs; store also names what the program
+ * assigns, for pictures. */
+void machine_bind(machine *m, const char *name, const lang_value *v);
 void machine_store(machine *m, const char *name, const lang_value *v, long offset);
 
 /* a operator b, numbers folded; comparisons too. */
@@ -125,6 +127,9 @@ graph *call_traced(machine *m, const lang_value *function, bool *is_tuple, error
 /* The same for n instructions from start. */
 graph *call_traced_code(machine *m, size_t start, int n, bool *is_tuple, error *err);
 
+/* Adds an item to the printed line that is open; what ends a line is the caller's. */
+void machine_print(machine *m, lang_printed item);
+
 /* Operations that the language itself uses. */
 typedef enum op_role {
     ROLE_ASTYPE,
@@ -146,6 +151,8 @@ typedef enum op_role {
     ROLE_RESHAPE,
     ROLE_TENSORDOT,
     ROLE_RAND,
+    ROLE_ZEROS,
+    ROLE_ONES,
     ROLES
 } op_role;
 

@@ -231,6 +231,9 @@ static bool bind_attr(machine *m, const op_def *op, const op_param *p, const slo
     }
     if (p->kind == PARAM_GRAPH)
         return bind_graph(m, op, p, s->values, call, a, err);
+    if (p->kind == PARAM_INDEX && s->values->kind == LANG_TEXT)
+        return lang_index_parse(m->arena, s->values->text, strlen(s->values->text),
+                                call->count - 1, a, err);
     if (!convert_attr(m, s->values, a, err))
         return error_set(err, ERR_ARGUMENT, "%s: %s cannot be %s", op->name, p->name,
                          convert_describe(s->values));

@@ -99,7 +99,7 @@ bool lang_build(graph *g, const char *text, size_t length, const lang_options *o
         return false;
     record_names(&m, result);
     close_lines(result);
-    return record_result(&m, result, err);
+    return record_result(&m, result, err) || error_at_text(err, c.text, m.result_offset);
 }
 
 /* ---- Function bodies ---------------------------------------------------------------------------- */

@@ -147,7 +147,7 @@ static bool run_print(machine *m, const arguments *args, lang_value *result, err
 static bool run_len(machine *m, const arguments *args, lang_value *result, error *err)
 {
     static const char *const names[] = {"x"};
-    const lang_value *x;
+    const lang_value *x = NULL;
     lang_value lengths;
     value v;
 
@@ -170,7 +170,7 @@ static bool run_len(machine *m, const arguments *args, lang_value *result, error
 static bool run_tuple(machine *m, const arguments *args, lang_value *result, error *err)
 {
     static const char *const names[] = {"x"};
-    const lang_value *x;
+    const lang_value *x = NULL;
 
     if (!take("tuple", args, names, 1, 0, &x, err))
         return false;

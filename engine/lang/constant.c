@@ -84,14 +84,23 @@ static const void *cast(const void *elements, dtype from, dtype to, int64_t n, a
     return result;
 }
 
+void *constant_room(dtype type, int64_t n, arena *a)
+{
+    return arena_array(a, (size_t)n + 2 * LANES, dtype_size(type));
+}
+
+const void *constant_widen(const void *dense, dtype type, int64_t n, arena *a)
+{
+    return wide_type(type) == type ? dense : cast(dense, type, wide_type(type), n, a);
+}
+
 const void *constant_elements(const tensor *t, arena *a)
 {
     const int64_t n = tensor_size(t);
-    void *dense = arena_array(a, (size_t)n + 2 * LANES, dtype_size(t->dtype));
+    void *dense = constant_room(t->dtype, n, a);
 
     tensor_copy_dense(t, dense);
-    return wide_type(t->dtype) == t->dtype ? dense
-                                           : cast(dense, t->dtype, wide_type(t->dtype), n, a);
+    return constant_widen(dense, t->dtype, n, a);
 }
 
 /* ---- Scalars --------------------------------------------------------------------------------- */
@@ -158,7 +167,7 @@ bool constant_array(machine *m, const lang_value *const *numbers, const shape *s
 {
     const int64_t n = shape_size(s);
     const dtype wide = gathering_type(numbers, n, type);
-    void *elements = arena_array(m->arena, (size_t)n + 2 * LANES, dtype_size(wide));
+    void *elements = constant_room(wide, n, m->arena);
 
     for (int64_t i = 0; i < n; i++) {
         if (!check_range(numbers[i], type, err))

@@ -25,5 +25,9 @@ bool constant_empty(machine *m, dtype type, const attr *lengths, const lang_valu
  * int64, uint64, float64, complex128), in a. */
 const void *constant_elements(const tensor *t, arena *a);
 
+/* The same for n elements that lie in room made by constant_room. */
+void *constant_room(dtype type, int64_t n, arena *a);
+const void *constant_widen(const void *dense, dtype type, int64_t n, arena *a);
+
 /* Element i of such elements of type. */
 lang_value constant_element(const void *elements, dtype type, int64_t i);

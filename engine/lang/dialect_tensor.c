@@ -360,13 +360,13 @@ static bool items(speaker *s, token_kind close, const char **keyword, int *count
     lang_value v;
 
     for (*count = 0; !parser_at(&s->p, close);) {
-        const lexer before = s->p.x;
+        const lexer_place before = lexer_mark(&s->p.x);
 
         if (keyword != NULL && s->p.x.token.kind == TOKEN_NAME) {
             if (!lexer_next(&s->p.x, err))
                 return false;
             if (!parser_at(&s->p, TOKEN_ASSIGN))
-                s->p.x = before;
+                lexer_return(&s->p.x, &before);
             else if (*keyword != NULL)
                 return parser_fail(&s->p, err, "only one option can be given");
             else {
@@ -526,7 +526,7 @@ static bool assignment(speaker *s, const token *name, error *err)
 
 static bool statement(speaker *s, error *err)
 {
-    const lexer before = s->p.x;
+    const lexer_place before = lexer_mark(&s->p.x);
     lang_value v = {0};
     value t;
 
@@ -535,7 +535,7 @@ static bool statement(speaker *s, error *err)
             return false;
         if (parser_at(&s->p, TOKEN_ASSIGN))
             return assignment(s, &before.token, err);
-        s->p.x = before;
+        lexer_return(&s->p.x, &before);
     }
     if (!expression(s, &v, err))
         return false;
@@ -544,6 +544,7 @@ static bool statement(speaker *s, error *err)
     if (!operand(s, &v, &t, err))
         return fail_at(s, before.token.offset, err);
     s->m->result = lang_of_value(t);
+    s->m->result_offset = before.token.offset;
     return true;
 }
 

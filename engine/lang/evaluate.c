@@ -696,9 +696,11 @@ static bool run_result(machine *m, const instruction *i, size_t *next, error *er
 {
     const lang_value v = machine_pop(m);
 
-    (void)i, (void)next, (void)err;
-    if (m->local == m->global && v.kind != LANG_NONE)
-        m->result = v;
+    (void)next, (void)err;
+    if (m->local != m->global || v.kind == LANG_NONE)
+        return true;
+    m->result = v;
+    m->result_offset = (long)i->offset;
     return true;
 }
 

@@ -173,6 +173,11 @@ bool lang_function_build(graph *g, const char *text, const char *const names[],
 bool lang_expand(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
                  error *err);
 
+/* Reads an index key outside of a program, "1:3, ..., None, $1", as graph JSON and
+ * addresses have it; $k is the k-th of `operands` tensors. ERR_INDEX otherwise. */
+bool lang_index_parse(arena *a, const char *text, size_t length, int operands, attr *result,
+                      error *err);
+
 /* ---- Printing ------------------------------------------------------------------- */
 
 /* Adds to t a program whose building gives the nodes of g once more, in their

@@ -280,6 +280,19 @@ bool lexer_next(lexer *x, error *err)
     return ok;
 }
 
+lexer_place lexer_mark(const lexer *x)
+{
+    return (lexer_place){x->at, x->brackets, x->line_start, x->token};
+}
+
+void lexer_return(lexer *x, const lexer_place *place)
+{
+    x->at = place->at;
+    x->brackets = place->brackets;
+    x->line_start = place->line_start;
+    x->token = place->token;
+}
+
 bool lexer_init(lexer *x, arena *a, const char *text, size_t length, bool point_is_operator,
                 error *err)
 {

@@ -1,7 +1,7 @@
 /* lexer -- program text as tokens.
  *
  * Both dialects read their tokens here, one at a time and without memory for
- * them: a lexer is a plain struct, and a copy of it is a place to return to.
+ * them; within a line a parser may return to a place that it marked.
  * Inside brackets line ends do not count; outside, indentation comes as tokens.
  *
  * The text must have a NUL behind its end. */
@@ -64,6 +64,17 @@ typedef struct lexer {
 /* Starts at the first token of text; false and ERR_SYNTAX if it is none. */
 bool lexer_init(lexer *x, arena *a, const char *text, size_t length, bool point_is_operator,
                 error *err);
+
+/* A token within a line, to return to while the line is still being read. */
+typedef struct lexer_place {
+    const char *at;
+    int brackets;
+    bool line_start;
+    token token;
+} lexer_place;
+
+lexer_place lexer_mark(const lexer *x);
+void lexer_return(lexer *x, const lexer_place *place);
 
 /* Goes on to the next token. Behind the end there is always another end. */
 bool lexer_next(lexer *x, error *err);

@@ -52,6 +52,7 @@ typedef struct machine {
     int depth;
     bool returned;     /* a return ended the code that ran last */
     lang_value result; /* of the last expression statement */
+    long result_offset; /* where that stands in the text */
     lang_program *program; /* what is recorded; NULL for function bodies */
     size_t printed_room, deleted_room;
 } machine;

@@ -60,6 +60,9 @@ static bool find_type(const char *name, lang_value *result)
     return false;
 }
 
+/* Parts of NumPy, whether or not there is an operation in them yet. */
+static const char *const modules[] = {"linalg", "fft", "random"};
+
 /* Whether operations have dotted names that begin with path and a point. */
 static bool is_module(const char *path)
 {
@@ -67,6 +70,9 @@ static bool is_module(const char *path)
     size_t count;
     const op_def *const *all = ops_all(&count);
 
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (strcmp(modules[i], path) == 0)
+            return true;
     for (size_t i = 0; i < count; i++)
         if (strncmp(all[i]->name, path, n) == 0 && all[i]->name[n] == '.')
             return true;

@@ -209,7 +209,7 @@ static bool parse_atom(parser *p, error *err)
 /* One argument; the name of a keyword is added to names. */
 static bool parse_argument(parser *p, const char ***names, size_t *room, int *keywords, error *err)
 {
-    const lexer before = p->x;
+    const lexer_place before = lexer_mark(&p->x);
 
     if (parser_at(p, TOKEN_MULTIPLY) || parser_at(p, TOKEN_POWER))
         return parser_fail(p, err, "arguments cannot be unpacked with %s here; write them out",
@@ -218,21 +218,30 @@ static bool parse_argument(parser *p, const char ***names, size_t *room, int *ke
         if (!lexer_next(&p->x, err))
             return false;
         if (parser_at(p, TOKEN_ASSIGN)) {
-            *names = arena_grow(p->x.arena, *names, (size_t)*keywords + 1, room, sizeof **names);
+            *names = arena_grow(p->x.arena, *names, (size_t)*keywords, room, sizeof **names);
             (*names)[(*keywords)++] = before.token.text;
-            (*names)[*keywords] = NULL;
             return lexer_next(&p->x, err) && parse_expression(p, err);
         }
-        p->x = before;
+        lexer_return(&p->x, &before);
     }
     if (*keywords > 0)
         return parser_fail(p, err, "positional arguments come before keywords");
     return parse_expression(p, err);
 }
 
+/* Where a call is said to stand: at the name of what is called, if it has one. */
+static long call_offset(const parser *p)
+{
+    const instruction *callee = &p->code->list[p->code->count - 1];
+
+    if (callee->kind == CODE_LOAD || callee->kind == CODE_ATTRIBUTE)
+        return (long)callee->offset;
+    return p->x.token.offset;
+}
+
 static bool parse_call(parser *p, error *err)
 {
-    const long offset = p->x.token.offset;
+    const long offset = call_offset(p);
     const char **names = NULL;
     size_t room = 0;
     int count = 0, keywords = 0;
@@ -252,6 +261,10 @@ static bool parse_call(parser *p, error *err)
             return false;
     }
     parser_leave(p);
+    if (keywords > 0) {
+        names = arena_grow(p->x.arena, names, (size_t)keywords, &room, sizeof *names);
+        names[keywords] = NULL;
+    }
     i = emit(p, CODE_CALL, offset);
     i->n = count - keywords;
     i->keywords = names;

@@ -13,6 +13,8 @@ typedef struct parser {
     code *code;
     int depth; /* of nesting */
     bool in_function;
+    lexer_place *targets; /* of the assignment that is being read */
+    size_t targets_room;
 } parser;
 
 /* An expression without commas at its top; with them, a tuple. */

@@ -219,9 +219,10 @@ scalar_outcome scalar_binary(token_kind operator, const lang_value *a, const lan
 
     if (a->number == LANG_COMPLEX || b->number == LANG_COMPLEX)
         return complex_binary(operator, a, b, result);
-    if (a->number == LANG_FLOAT || b->number == LANG_FLOAT || operator == TOKEN_DIVIDE ||
-        (operator == TOKEN_POWER && as_wide(b) < 0))
+    if (a->number == LANG_FLOAT || b->number == LANG_FLOAT || operator == TOKEN_DIVIDE)
         return float_binary(operator, scalar_as_double(a), scalar_as_double(b), result);
+    if (operator == TOKEN_POWER && as_wide(b) < 0 && as_wide(a) != 0) /* a float in Python only */
+        return give_float(pow(scalar_as_double(a), scalar_as_double(b)), result);
     outcome = int_binary(operator, as_wide(a), as_wide(b), result, err);
     if (outcome == SCALAR_EXACT && is_bitwise(operator) && a->number == LANG_BOOL &&
         b->number == LANG_BOOL)

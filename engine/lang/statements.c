@@ -91,31 +91,31 @@ static bool parse_targets(parser *p, token_kind close, error *err)
     return close == TOKEN_ASSIGN || lexer_next(&p->x, err);
 }
 
-/* a = b = value. The lexer of each target in turn was noted in starts. */
-static bool parse_assigned(parser *p, const lexer *starts, int count, error *err)
+/* a = b = value, read up to its end; p->targets says where each target begins. */
+static bool parse_assigned(parser *p, int count, error *err)
 {
-    const lexer end = p->x;
+    const lexer_place end = lexer_mark(&p->x);
 
     for (int i = 0; i < count; i++) {
-        p->x = starts[i];
+        lexer_return(&p->x, &p->targets[i]);
         if (i + 1 < count)
             emit(p, CODE_COPY, p->x.token.offset);
         if (!parse_targets(p, TOKEN_ASSIGN, err))
             return false;
     }
-    p->x = end;
+    lexer_return(&p->x, &end);
     return true;
 }
 
-/* x += v and x[..] += v; the lexer stood at start when the target began. */
-static bool parse_augmented(parser *p, const lexer *start, error *err)
+/* x += v and x[..] += v; the target began at start. */
+static bool parse_augmented(parser *p, const lexer_place *start, error *err)
 {
-    const lexer at_operator = p->x;
+    const lexer_place at_operator = lexer_mark(&p->x);
     const token operator = p->x.token, name = start->token;
     int count = 0;
     bool indexed;
 
-    p->x = *start;
+    lexer_return(&p->x, start);
     if (name.kind != TOKEN_NAME || !lexer_next(&p->x, err))
         return parser_fail(p, err, "this cannot be assigned to");
     emit(p, CODE_LOAD, name.offset)->text = name.text;
@@ -127,7 +127,7 @@ static bool parse_augmented(parser *p, const lexer *start, error *err)
     }
     if (p->x.token.offset != operator.offset)
         return parser_fail(p, err, "this cannot be assigned to");
-    p->x = at_operator;
+    lexer_return(&p->x, &at_operator);
     if (!lexer_next(&p->x, err) || !parse_expressions(p, err))
         return false;
     emit(p, CODE_AUGMENT, operator.offset)->operator = (uint8_t)operator.kind;
@@ -142,9 +142,8 @@ static bool parse_augmented(parser *p, const lexer *start, error *err)
 /* An expression statement, an assignment, or an augmented one. */
 static bool parse_assignment(parser *p, error *err)
 {
-    lexer *starts = NULL, start = p->x;
+    lexer_place start = lexer_mark(&p->x);
     const size_t first = p->code->count;
-    size_t room = 0;
     int count = 0;
 
     if (!parse_expressions(p, err))
@@ -154,12 +153,13 @@ static bool parse_assignment(parser *p, error *err)
         return parse_augmented(p, &start, err);
     }
     while (parser_at(p, TOKEN_ASSIGN)) {
-        starts = arena_grow(p->x.arena, starts, (size_t)count, &room, sizeof *starts);
-        starts[count++] = start;
+        p->targets = arena_grow(p->x.arena, p->targets, (size_t)count, &p->targets_room,
+                                sizeof *p->targets);
+        p->targets[count++] = start;
         p->code->count = first;
         if (!lexer_next(&p->x, err))
             return false;
-        start = p->x;
+        start = lexer_mark(&p->x);
         if (!parse_expressions(p, err))
             return false;
     }
@@ -167,7 +167,7 @@ static bool parse_assignment(parser *p, error *err)
         return parser_fail(p, err, "annotations are not part of the language");
     if (count == 0)
         emit(p, CODE_RESULT, start.token.offset);
-    return parse_assigned(p, starts, count, err);
+    return parse_assigned(p, count, err);
 }
 
 static bool parse_delete(parser *p, error *err)

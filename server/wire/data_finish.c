@@ -110,6 +110,14 @@ static void read_shape(const data *d, shape *s)
         s->length[i] = d->length[i + 1] < 0 ? 0 : d->length[i + 1];
 }
 
+/* Whether s, of lists without elements, is as much of shape as brackets can say:
+ * [[], []] for [2, 0, 3]. */
+static bool begins_empty(const shape *s, const shape *whole)
+{
+    return shape_size(s) == 0 && shape_size(whole) == 0 && s->rank <= whole->rank &&
+           memcmp(s->length, whole->length, (size_t)s->rank * sizeof *s->length) == 0;
+}
+
 /* Checks the shape of the numbers against the one that was said, and takes it. */
 static bool settle_shape(const data_facts *facts, shape *s, error *err)
 {
@@ -118,6 +126,10 @@ static bool settle_shape(const data_facts *facts, shape *s, error *err)
 
     if (!facts->has_shape || shape_equal(s, &facts->shape))
         return true;
+    if (begins_empty(s, &facts->shape)) {
+        *s = facts->shape;
+        return true;
+    }
     if (s->rank != 1)
         return error_set(err, ERR_SHAPE, "the data has the shape %s, 'shape' says %s",
                          shape_print(s, found), shape_print(&facts->shape, said));
@@ -150,8 +162,8 @@ bool data_finish(data *d, const data_facts *facts, tensor *result, error *err)
 
 bool data_finish_weak(data *d, const dtype_class *class, tensor *result, error *err)
 {
-    const bool is_pair = class != NULL && *class == CLASS_COMPLEX && d->rank == 1 &&
-                         d->elements == 2;
+    const bool is_pair =
+        class != NULL && *class == CLASS_COMPLEX && d->rank == 1 && d->elements == 2;
     data_facts facts = {.has_dtype = class != NULL, .has_shape = true};
 
     if (d->rank != 0 && !is_pair)

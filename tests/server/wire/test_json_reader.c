@@ -65,6 +65,7 @@ static const struct {
     {WIRE_TENSOR_BODY, "{\"data\": [-0, 3], \"dtype\": \"float64\"}", "<float64[2]: -0.0 3.0>"},
     {WIRE_TENSOR_BODY, "{\"dtype\": \"float64\", \"shape\": [0, 3], \"data\": []}",
      "<float64[0, 3]:>"},
+    {WIRE_TENSOR_BODY, "{\"data\": [[], []], \"shape\": [2, 0, 3]}", "<float64[2, 0, 3]:>"},
     {WIRE_TENSOR_BODY, "{\"dtype\": \"uint64\", \"data\": [18446744073709551615]}",
      "<uint64[1]: 18446744073709551615>"},
     {WIRE_TENSOR_BODY, "{\"data\": [18446744073709551615], \"dtype\": \"uint64\"}",

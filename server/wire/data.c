@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/number.h"
+#include "server/wire/data_parts.h"
 #include "server/wire/element.h"
-
-enum { ELEMENT_BYTES = 8 }; /* of the widest element or part */
 
 void data_init(data *d, budget *b)
 {
@@ -98,9 +96,8 @@ bool data_misfit(data *d, int64_t element, int fit, dtype t, error *err)
                      index[0] ? " at " : "", index, element_misfit(fit), dtype_name(t));
 }
 
-/* A number or word of the text that cannot be an element. */
-static bool bad_element(data *d, error_kind kind, const char *text, size_t n, const char *what,
-                        error *err)
+bool data_bad_element(data *d, error_kind kind, const char *text, size_t n, const char *what,
+                      error *err)
 {
     char index[DATA_PATH_MAX], shown[40];
     size_t length = n < sizeof shown ? n : sizeof shown - 1;
@@ -112,8 +109,6 @@ static bool bad_element(data *d, error_kind kind, const char *text, size_t n, co
     return error_set(err, kind, "%s%s%s%s %s", shown, length < n ? "..." : "",
                      index[0] ? " at " : "", index, what);
 }
-
-/* ---- Elements ------------------------------------------------------------------------ */
 
 /* Counts an item about to begin at the current level. */
 static void count_item(data *d)
@@ -132,180 +127,12 @@ static bool check_rank(data *d, error *err)
            ragged(d, d->level, "a number stands where others have a list", err);
 }
 
-void data_to_float(data *d)
-{
-    char *p = d->bytes.bytes;
-
-    for (int64_t i = 0; i < d->elements; i++, p += sizeof(int64_t)) {
-        int64_t value;
-        double x;
-
-        memcpy(&value, p, sizeof value);
-        x = d->has_big ? (double)(uint64_t)value : (double)value;
-        memcpy(p, &x, sizeof x);
-    }
-    for (size_t at = 0; at < d->patches.size; at += sizeof(data_patch)) {
-        data_patch patch;
-
-        memcpy(&patch, d->patches.bytes + at, sizeof patch);
-        memcpy(d->bytes.bytes + patch.element * 8, &patch.f64, sizeof patch.f64);
-    }
-    d->kind = KIND_FLOAT;
-}
-
-static bool add_patch(data *d, double f64, float f32, error *err)
-{
-    const data_patch patch = {d->elements, f64, f32};
-
-    if (!grow_reserve(&d->patches, sizeof patch, err))
-        return false;
-    memcpy(d->patches.bytes + d->patches.size, &patch, sizeof patch);
-    d->patches.size += sizeof patch;
-    return true;
-}
-
-static void put(data *d, const void *element, size_t size)
-{
-    memcpy(d->bytes.bytes + d->bytes.size, element, size);
-    d->bytes.size += size;
-    d->elements++;
-}
-
-/* Adds a float of unknown type; text is its token, NULL for one of the words. */
-static bool add_float(data *d, double value, const char *text, const char *end, error *err)
-{
-    uint64_t bits;
-    float direct;
-
-    if (d->kind == KIND_INTEGER)
-        data_to_float(d);
-    memcpy(&bits, &value, sizeof bits);
-    if (text != NULL &&
-        ((bits & 0x1fffffff) == 0x10000000 || (fabs(value) < 0x1p-126 && value != 0))) {
-        number_read_f32(text, end, &direct);
-        if (direct != (float)value && !add_patch(d, value, direct, err))
-            return false;
-    }
-    put(d, &value, sizeof value);
-    return true;
-}
-
-/* Adds an integer that neither int64 nor uint64 need hold. */
-static bool add_big(data *d, const char *text, const char *end, error *err)
-{
-    uint64_t value;
-    double x;
-    bool out;
-    const bool fits = number_read_u64(text, end, &value, &out) == end;
-
-    if (fits && d->kind == KIND_INTEGER && !d->has_negative) {
-        d->has_big = true;
-        put(d, &value, sizeof value);
-        return true;
-    }
-    number_read_f64(text, end, &x);
-    if (isinf(x))
-        return bad_element(d, ERR_OVERFLOW, text, (size_t)(end - text), "is too large for a number",
-                           err);
-    return add_float(d, x, text, end, err);
-}
-
-static bool add_integer(data *d, int64_t value, const char *text, const char *end, error *err)
-{
-    if (d->kind == KIND_FLOAT) {
-        double x;
-
-        number_read_f64(text, end, &x);
-        return add_float(d, x, text, end, err);
-    }
-    if (value < 0 && d->has_big) {
-        data_to_float(d);
-        return add_float(d, (double)value, text, end, err);
-    }
-    if (value == 0 && *text == '-' && !add_patch(d, -0.0, -0.0f, err))
-        return false;
-    d->has_negative = d->has_negative || value < 0;
-    put(d, &value, sizeof value);
-    return true;
-}
-
-/* Adds an element of the known type. */
-static bool add_direct(data *d, const char *text, const char *end, error *err)
-{
-    char element[ELEMENT_BYTES];
-    const element_fit fit = element_read(d->part, text, end, element);
-    char what[96];
-
-    if (fit == FITS) {
-        put(d, element, dtype_size(d->part));
-        return true;
-    }
-    snprintf(what, sizeof what, "%s %s", element_misfit(fit), dtype_name(d->part));
-    return bad_element(d, fit == FIT_RANGE ? ERR_OVERFLOW : ERR_VALUE, text, (size_t)(end - text),
-                       what, err);
-}
-
-/* Adds the number, of correct grammar, that [text, end) is. */
-static bool add_number(data *d, const char *text, const char *end, bool whole, error *err)
-{
-    int64_t i;
-    double x;
-    bool out;
-
-    if (!grow_reserve(&d->bytes, ELEMENT_BYTES, err))
-        return false;
-    d->has_number = true;
-    if (d->kind == KIND_DIRECT)
-        return add_direct(d, text, end, err);
-    if (whole && number_read_i64(text, end, &i, &out) == end)
-        return add_integer(d, i, text, end, err);
-    if (whole)
-        return add_big(d, text, end, err);
-    number_read_f64(text, end, &x);
-    if (isinf(x))
-        return bad_element(d, ERR_OVERFLOW, text, (size_t)(end - text), "is too large for float64",
-                           err);
-    return add_float(d, x, text, end, err);
-}
-
-static bool add_bool(data *d, bool value, const char *text, size_t n, error *err)
-{
-    char element[ELEMENT_BYTES];
-    static const char digits[] = "01";
-    const int64_t number = value;
-
-    if (!grow_reserve(&d->bytes, ELEMENT_BYTES, err))
-        return false;
-    d->has_bool = true;
-    if (d->kind != KIND_DIRECT)
-        return add_integer(d, number, digits + value, digits + value + 1, err);
-    if (element_from_i64(d->part, number, element) != FITS)
-        return bad_element(d, ERR_VALUE, text, n, "does not fit the element type", err);
-    put(d, element, dtype_size(d->part));
-    return true;
-}
-
-static bool add_special(data *d, double value, const char *text, size_t n, error *err)
-{
-    char element[ELEMENT_BYTES];
-
-    if (!grow_reserve(&d->bytes, ELEMENT_BYTES, err))
-        return false;
-    d->has_number = true;
-    if (d->kind != KIND_DIRECT)
-        return add_float(d, value, NULL, NULL, err);
-    if (element_from_f64(d->part, value, element) != FITS)
-        return bad_element(d, ERR_VALUE, text, n, "is a float, which integers cannot hold", err);
-    put(d, element, dtype_size(d->part));
-    return true;
-}
-
 /* ---- Tokens ------------------------------------------------------------------------ */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+/* Bytes that end a bare token; is_space(c) for some of them. */
+static const bool enders[256] = {
+    [' '] = true, ['\n'] = true, ['\r'] = true, ['\t'] = true, [','] = true, [']'] = true,
+    ['['] = true, ['}'] = true,  ['{'] = true,  [':'] = true,  ['"'] = true};
 
 static bool is_space(char c)
 {
@@ -314,8 +141,7 @@ static bool is_space(char c)
 
 static bool ends_token(char c)
 {
-    return c == ',' || c == ']' || is_space(c) || c == '}' || c == '[' || c == '{' || c == ':' ||
-           c == '"';
+    return enders[(unsigned char)c];
 }
 
 static const struct {
@@ -336,17 +162,18 @@ static bool add_word(data *d, const char *text, size_t n, bool quoted, error *er
         if (strlen(words[i].word) != n || memcmp(words[i].word, text, n) != 0 ||
             (quoted && !words[i].quoted))
             continue;
-        return words[i].boolean ? add_bool(d, words[i].value != 0, text, n, err)
-                                : add_special(d, words[i].value, text, n, err);
+        return words[i].boolean ? data_add_bool(d, words[i].value != 0, text, n, err)
+                                : data_add_special(d, words[i].value, text, n, err);
     }
     if (quoted)
-        return bad_element(d, ERR_VALUE, text, n,
-                           "is a string; tensor data has numbers, booleans, \"NaN\", "
-                           "\"Infinity\" and \"-Infinity\"",
-                           err);
+        return data_bad_element(d, ERR_VALUE, text, n,
+                                "is a string; tensor data has numbers, booleans, \"NaN\", "
+                                "\"Infinity\" and \"-Infinity\"",
+                                err);
     if (n == 4 && memcmp(text, "null", 4) == 0)
-        return bad_element(d, ERR_VALUE, text, n, "is not a number; write \"NaN\" for it", err);
-    return bad_element(d, ERR_JSON, text, n, "is not a JSON value", err);
+        return data_bad_element(d, ERR_VALUE, text, n, "is not a number; write \"NaN\" for it",
+                                err);
+    return data_bad_element(d, ERR_JSON, text, n, "is not a JSON value", err);
 }
 
 /* Adds the element of a whole bare token. */
@@ -360,7 +187,7 @@ static bool add_token(data *d, const char *text, size_t n, error *err)
     if (!check_rank(d, err))
         return false;
     if (element_scan(text, text + n, &whole) == text + n)
-        return add_number(d, text, text + n, whole, err);
+        return data_add_number(d, text, text + n, whole, err);
     return add_word(d, text, n, false, err);
 }
 
@@ -437,7 +264,7 @@ static bool open_list(data *d, error *err)
     return true;
 }
 
-static bool close_list(data *d, error *err)
+bool data_close_list(data *d, error *err)
 {
     const int level = d->level;
     const int64_t n = d->count[level];
@@ -459,50 +286,6 @@ static bool close_list(data *d, error *err)
 
 /* ---- Feeding ------------------------------------------------------------------------ */
 
-/* Reads a run of plain numbers and commas inside a list as fast as possible, and
- * stops at the first byte that is anything else, or where a number may go on in
- * the next piece. The state is DATA_ITEM or DATA_COMMA_OR_CLOSE before and after;
- * elements are float64, known or found to be. */
-static const char *run_of_floats(data *d, const char *p, const char *end, error *err)
-{
-    while (p < end) {
-        const char *first = p, *digits, *behind;
-        double value;
-
-        if (!grow_reserve(&d->bytes, sizeof value, err))
-            return NULL;
-        digits = p + (*p == '-');
-        for (behind = digits; behind < end && is_digit(*behind); behind++)
-            continue;
-        if (behind == digits || (*digits == '0' && behind > digits + 1) || behind + 1 >= end ||
-            (*behind == '.' && !is_digit(behind[1])))
-            return p;
-        behind = number_read_f64(first, end, &value);
-        if (behind == NULL || behind >= end || (*behind != ',' && *behind != ']') ||
-            behind - first > DATA_TOKEN_MAX || isinf(value))
-            return p;
-        d->count[d->level]++;
-        if (d->kind == KIND_DIRECT)
-            put(d, &value, sizeof value);
-        else if (!add_float(d, value, first, behind, err))
-            return NULL;
-        d->state = DATA_COMMA_OR_CLOSE;
-        if (*behind == ']')
-            return behind;
-        p = behind + 1;
-        d->state = DATA_ITEM;
-        while (p < end && is_space(*p))
-            p++;
-    }
-    return p;
-}
-
-static bool takes_run(const data *d)
-{
-    return d->level > 0 && d->level == d->rank && d->state == DATA_ITEM &&
-           (d->kind == KIND_FLOAT || (d->kind == KIND_DIRECT && d->part == DT_F64));
-}
-
 /* Begins an item at p. */
 static const char *begin_item(data *d, const char *p, const char *end, error *err)
 {
@@ -512,7 +295,7 @@ static const char *begin_item(data *d, const char *p, const char *end, error *er
         return open_list(d, err) ? p + 1 : NULL;
     count_item(d);
     if (*p == '{') {
-        bad_element(d, ERR_VALUE, "an object", 9, "stands where a number is expected", err);
+        data_bad_element(d, ERR_VALUE, "an object", 9, "stands where a number is expected", err);
         return NULL;
     }
     d->token_length = 0;
@@ -543,7 +326,7 @@ static const char *step(data *d, const char *p, const char *end, const char *tex
         return p + 1;
     }
     if (*p == ']' && d->state != DATA_ITEM)
-        return close_list(d, err) ? p + 1 : NULL;
+        return data_close_list(d, err) ? p + 1 : NULL;
     if (d->state == DATA_COMMA_OR_CLOSE)
         return syntax_fault(offset, p, text, "a comma or ]", err);
     if (*p != '"' && *p != '[' && *p != '{' && ends_token(*p))
@@ -551,9 +334,18 @@ static const char *step(data *d, const char *p, const char *end, const char *tex
     return begin_item(d, p, end, err);
 }
 
+/* The last comma or bracket of the text: before it no number goes on in the next
+ * piece. */
+static const char *last_delimiter(const char *text, const char *end)
+{
+    while (end > text && end[-1] != ',' && end[-1] != ']')
+        end--;
+    return end > text ? end - 1 : text;
+}
+
 const char *data_feed(data *d, const char *text, const char *end, size_t offset, error *err)
 {
-    const char *p = text;
+    const char *p = text, *safe = last_delimiter(text, end);
 
     while (p != NULL && p < end && d->state != DATA_DONE) {
         if (d->in_token)
@@ -561,7 +353,7 @@ const char *data_feed(data *d, const char *text, const char *end, size_t offset,
         else if (d->in_string)
             p = feed_string(d, p, end, err);
         else {
-            const char *behind = takes_run(d) ? run_of_floats(d, p, end, err) : p;
+            const char *behind = data_takes_run(d, p, safe) ? data_run(d, p, safe, err) : p;
 
             p = behind != p ? behind : step(d, p, end, text, offset, err);
         }

@@ -13,7 +13,11 @@
  * float on everything as float64. Reading that as a smaller float would round
  * twice; it shows only where the float64 lies on the border between two float32
  * values, and such elements are kept aside in both readings (patches). So the
- * order of a tensor object's members changes nothing. */
+ * order of a tensor object's members changes nothing, except that elements which
+ * come before their type take eight bytes each until the object ends.
+ *
+ * Reading order: data.c (brackets and tokens), data_add.c (elements), data_run.c
+ * (the same for plain numbers, fast), data_finish.c (types and shapes). */
 #pragma once
 
 #include <stdbool.h>
@@ -90,18 +94,3 @@ bool data_finish(data *d, const data_facts *facts, tensor *result, error *err);
 /* Makes the weak scalar that a bare number or boolean is, of class class or, if
  * that is NULL, of the class it is written in. */
 bool data_finish_weak(data *d, const dtype_class *class, tensor *result, error *err);
-
-/* ---- Between data.c and data_finish.c ------------------------------------------- */
-
-/* An element whose float64 reading is not enough. */
-typedef struct data_patch {
-    int64_t element;
-    double f64;
-    float f32;
-} data_patch;
-
-/* Makes float64 of the integers collected so far. */
-void data_to_float(data *d);
-
-/* Writes the pointer and the message of an element that type t cannot hold. */
-bool data_misfit(data *d, int64_t element, int fit, dtype t, error *err);

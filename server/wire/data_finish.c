@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "server/wire/data.h"
+#include "server/wire/data_parts.h"
 #include "server/wire/element.h"
 
 /* The type of data that was read without one. */

@@ -97,9 +97,39 @@ static char *print_f32(const void *element, char *to)
     return number_print_f32(to, x);
 }
 
+/* Numbers below 1e5 with at most three decimals, which people write: the quotient
+ * of two exact numbers is rounded once, so that it reads back, and no shorter
+ * decimal does, since decimals of 15 digits are all different. Returns NULL for
+ * others. */
+static char *print_short(double x, char *to)
+{
+    const double thousands = x * 1000;
+    int64_t whole = (int64_t)thousands;
+    int rest;
+
+    if ((double)whole / 1000 != x || (whole == 0 && signbit(x)))
+        return NULL;
+    if (whole < 0) {
+        *to++ = '-';
+        whole = -whole;
+    }
+    rest = (int)(whole % 1000);
+    to = number_print_i64(to, whole / 1000);
+    *to++ = '.';
+    *to++ = (char)('0' + rest / 100);
+    if (rest % 100 != 0)
+        *to++ = (char)('0' + rest / 10 % 10);
+    if (rest % 10 != 0)
+        *to++ = (char)('0' + rest % 10);
+    return to;
+}
+
 static char *print_f64(const void *element, char *to)
 {
-    return number_print_f64(to, load_f64(element));
+    const double x = load_f64(element);
+    char *end = fabs(x) < 1e5 ? print_short(x, to) : NULL;
+
+    return end != NULL ? end : number_print_f64(to, x);
 }
 
 /* The decimal of fewest digits that reads back to the same half: at most five

@@ -114,11 +114,20 @@ static inline bool is_doubtful(double value)
     return (bits & 0x1fffffff) == 0x10000000 || (fabs(value) < 0x1p-126 && value != 0);
 }
 
+/* The value as int64; false if the number is not whole, too long, or -0. */
+static inline bool value_i64(const plain *x, int64_t *value)
+{
+    if (!x->whole || x->end - x->text > DIGITS_MAX || (x->negative && x->digits == 0))
+        return false;
+    *value = x->negative ? -(int64_t)x->digits : (int64_t)x->digits;
+    return true;
+}
+
 static inline bool put_integer(data *d, const plain *x)
 {
-    const int64_t value = x->negative ? -(int64_t)x->digits : (int64_t)x->digits;
+    int64_t value;
 
-    if (!x->whole || x->end - x->text > DIGITS_MAX || (x->negative && (value == 0 || d->has_big)))
+    if (!value_i64(x, &value) || (x->negative && d->has_big))
         return false;
     d->has_negative = d->has_negative || x->negative;
     put(d, &value, sizeof value);
@@ -148,11 +157,10 @@ static inline bool put_f32(data *d, plain *x, const char *safe)
 /* An integer of another known type. */
 static bool put_other(data *d, const plain *x)
 {
-    const int64_t value = x->negative ? -(int64_t)x->digits : (int64_t)x->digits;
     char element[ELEMENT_BYTES];
+    int64_t value;
 
-    if (!x->whole || x->end - x->text > DIGITS_MAX || (x->negative && value == 0) ||
-        element_from_i64(d->part, value, element) != FITS)
+    if (!value_i64(x, &value) || element_from_i64(d->part, value, element) != FITS)
         return false;
     put(d, element, dtype_size(d->part));
     return true;

@@ -38,24 +38,35 @@ static int print(text *t)
     return ok ? EXIT_SUCCESS : EXIT_FAILED;
 }
 
-static int write_api(const char *directory)
+/* Writes what add adds to a file of the directory. */
+static bool write_file(const char *directory, const char *name, void (*add)(text *to))
 {
     char path[4096];
     text document;
     FILE *file;
     bool ok;
 
-    snprintf(path, sizeof path, "%s/openapi.json", directory);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     file = fopen(path, "we");
     if (file == NULL) {
         perror(path);
-        return EXIT_FAILED;
+        return false;
     }
     text_init(&document);
-    openapi_add(&document);
+    add(&document);
     ok = fputs(document.bytes, file) >= 0;
     text_clear(&document);
-    return fclose(file) == 0 && ok ? EXIT_SUCCESS : EXIT_FAILED;
+    return fclose(file) == 0 && ok;
+}
+
+static int write_api(const char *directory)
+{
+    ops_init();
+    lang_init();
+    return write_file(directory, "openapi.json", openapi_add) &&
+                   write_file(directory, "operations.md", operations_add)
+               ? EXIT_SUCCESS
+               : EXIT_FAILED;
 }
 
 static int run_other_command(const config *c)

@@ -17,3 +17,6 @@ route_handle page_home, page_docs, page_problem, page_style;
 /* eval.c: programs and graphs are computed */
 route_open eval_open;
 route_handle eval_handle;
+
+/* ops.c: which operations there are */
+route_handle ops_list, ops_one;

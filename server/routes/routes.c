@@ -48,6 +48,17 @@ static const route table[] = {
         .summary = "Every element type, and the type that two of them have together.",
     },
     {
+        .method = "GET", .pattern = "/v1/ops", .handle = ops_list,
+        .gives = JSON, .gives_schema = "Operations", .query = "q",
+        .summary = "Every operation: how it is called, what it takes, an example.",
+    },
+    {
+        .method = "GET", .pattern = "/v1/ops/{op}", .handle = ops_one,
+        .gives = JSON, .gives_schema = "Operation",
+        .errors = {ERR_NOT_FOUND},
+        .summary = "One operation, by its name or an alias.",
+    },
+    {
         .method = "GET", .pattern = "/openapi.json", .handle = about_api,
         .traits = ROUTE_PUBLIC, .gives = JSON " application/vnd.oai.openapi+json",
         .summary = "This document.",

@@ -108,15 +108,16 @@ static void apply_rules(rewriter *r, const node *n, value *outputs)
     int count;
     const rule *rules = rules_all(&count);
 
-    if (r->options->only_lower || r->depth > 0 || n->output_count != 1)
+    if (r->depth > 0 || n->output_count != 1)
         return;
     r->depth++;
     for (int i = 0; i < count; i++) {
         value variables[RULE_VARIABLES], result;
         error ignored = {0};
 
-        if (rules[i].op != n->op || !rule_takes(&rules[i], n->types[0].dtype) ||
+        if (rules[i].op != n->op || (r->options->only_lower && !rule_is_meaning(&rules[i])) ||
             !rule_matches(&rules[i], n->op, n->inputs, n->input_count, n->attrs, variables) ||
+            !rule_takes(&rules[i], n->types[0].dtype, variables) ||
             !build_replacement(r, &rules[i], variables, &result, &ignored) ||
             !type_equal(value_type(result), &n->types[0]))
             continue;

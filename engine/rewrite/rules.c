@@ -39,7 +39,7 @@ static bool read_side(const char *text, dtype t, value *root, error *err)
 
 static void read_rule(rule *r)
 {
-    static const dtype types[] = {DT_F64, DT_I64, DT_BOOL};
+    static const dtype types[] = {DT_I64, DT_F64, DT_BOOL};
     error err = {0};
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -63,11 +63,33 @@ void rules_init(void)
 
 /* ---- Matching ---------------------------------------------------------------------------- */
 
-bool rule_takes(const rule *r, dtype t)
+bool rule_is_meaning(const rule *r)
 {
-    if (r->kind == RULE_WHOLE)
-        return t == DT_BOOL || dtype_is_integer(t);
-    return r->kind == RULE_EXACT || !dtype_is_complex(t);
+    return r->kind == RULE_INT_UINT || r->kind == RULE_UINT_INT;
+}
+
+static bool are_of(const value variables[RULE_VARIABLES], dtype x, dtype y)
+{
+    const type *a = value_type(variables[0]), *b = value_type(variables[1]);
+
+    return a->dtype == x && b->dtype == y && !a->weak && !b->weak;
+}
+
+bool rule_takes(const rule *r, dtype result, const value variables[RULE_VARIABLES])
+{
+    switch (r->kind) {
+    case RULE_EXACT:
+        return true;
+    case RULE_WHOLE:
+        return result == DT_BOOL || dtype_is_integer(result);
+    case RULE_REAL:
+        return !dtype_is_complex(result);
+    case RULE_INT_UINT:
+        return are_of(variables, DT_I64, DT_U64);
+    case RULE_UINT_INT:
+        return are_of(variables, DT_U64, DT_I64);
+    }
+    return false;
 }
 
 /* The one number that all elements of a constant are; false if they differ. */

@@ -3,7 +3,7 @@
 
 #include "engine/graph/graph.h"
 
-typedef enum rule_kind { RULE_EXACT, RULE_WHOLE, RULE_REAL } rule_kind;
+typedef enum rule_kind { RULE_EXACT, RULE_WHOLE, RULE_REAL, RULE_INT_UINT, RULE_UINT_INT } rule_kind;
 
 typedef struct rule {
     rule_kind kind;
@@ -25,5 +25,8 @@ const rule *rules_all(int *count);
 bool rule_matches(const rule *r, const op_def *op, const value *inputs, int count,
                   const attr *attrs, value variables[RULE_VARIABLES]);
 
-/* Whether the rule is for elements of this type. */
-bool rule_takes(const rule *r, dtype t);
+/* Whether the rule is for a result of this type from these variables. */
+bool rule_takes(const rule *r, dtype result, const value variables[RULE_VARIABLES]);
+
+/* Whether the rule says what an operation means, rather than how to do it with less. */
+bool rule_is_meaning(const rule *r);

@@ -314,7 +314,7 @@ static const struct function {
 
 static const struct function *find_function(const char *name, const char **nearest)
 {
-    int least = 3;
+    int least = strlen(name) < 4 ? 2 : 3;
 
     *nearest = NULL;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {

@@ -53,4 +53,7 @@ $(OUT)/tests/%: $(OUT)/tests/%.c.o $(OUT)/libtensord.a
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
-.PHONY: all
+api: $(OUT)/tensord
+	$(OUT)/tensord --write-api api-spec
+
+.PHONY: all api

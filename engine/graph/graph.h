@@ -128,5 +128,8 @@ value graph_map_get(const graph_map *m, value from);
 /* Copies one node, its inputs being mapped already; types are inferred anew, those of
  * sub-graphs too. Inputs and constants are copied as such. */
 bool graph_map_copy(graph_map *m, const node *n, error *err);
+/* The node's attributes with their computed parts referring to the copies; a part that
+ * became a constant becomes a plain integer. */
+const attr *graph_map_attrs(const graph_map *m, const node *n);
 /* Copies all of a graph's nodes that are not mapped yet. */
 bool graph_map_all(graph_map *m, error *err);

@@ -210,6 +210,8 @@ struct op_def {
     cast_fn *casts;              /* with run: NULL if it takes its inputs as they are */
     int64_t (*scratch)(const op_call *call); /* bytes a run takes from its budget besides
                                                its outputs; NULL: none */
+    double (*work)(const op_call *call); /* element operations of a run; NULL: about as many
+                                           as there are elements */
     bool is_cond;          /* control flow: chooses between two sub-graphs */
     const char *lower;     /* a function body; parameters by their names */
 

@@ -1,0 +1,22 @@
+/* secret -- bytes nobody can guess, and comparing them without telling.
+ *
+ * SHA-256 as in FIPS 180-4; randomness from the system. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHA256_BYTES = 32 };
+
+/* The SHA-256 of n bytes. */
+void sha256(const void *bytes, size_t n, uint8_t digest[SHA256_BYTES]);
+
+/* Fills to with n random bytes; ends the process if the system has none. */
+void random_bytes(void *to, size_t n);
+
+/* Writes 2 n random lower-case hexadecimal digits and a NUL. n is at most 64. */
+void random_hex(char *to, size_t n);
+
+/* Whether two digests are equal, in a time that does not depend on them. */
+bool digest_equal(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES]);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which operations share one pass. A node joins the group of its users if they are all
+ * in one group and run over the same shape; otherwise it begins a group of its own. */
+#include "engine/plan/private.h"
+
+enum { GROUP_NODES = 20 };
+
+bool node_is_elementwise(const node *n)
+{
+    return n->op->pattern != NULL;
+}
+
+/* The shape that a group runs over: a reduction's input's, else its result's. */
+static const shape *space_of(const node *root)
+{
+    return root->op->reduce != NULL ? &value_type(root->inputs[0])->shape : &root->types[0].shape;
+}
+
+enum { NO_USER = -1, MUST_STORE = -2 };
+
+/* The group that would take a value on behalf of user, or MUST_STORE. */
+static int group_for(const groups *r, const node *user)
+{
+    if (node_is_elementwise(user))
+        return r->root[user->id];
+    return user->op->reduce != NULL ? user->id : MUST_STORE;
+}
+
+/* Marks, for the inputs of n, the group that uses them. */
+static void note_users(const groups *r, const node *n, int *wanted)
+{
+    const int group = group_for(r, n);
+
+    for (int i = 0; i < n->input_count; i++) {
+        if (n->inputs[i].node == NULL)
+            continue;
+        int *w = &wanted[n->inputs[i].node->id];
+
+        *w = *w == NO_USER || *w == group ? group : MUST_STORE;
+    }
+}
+
+static void note_attr_users(const node *n, bool *needed)
+{
+    for (int i = 0; i < n->op->attr_count; i++)
+        if (n->attrs[i].kind == ATTR_DYNAMIC)
+            needed[n->attrs[i].node->id] = true;
+}
+
+groups groups_of(const graph *g, arena *a)
+{
+    const size_t n = (size_t)g->count + 1;
+    groups r = {arena_array(a, n, sizeof(int)), arena_array(a, n, sizeof(int)),
+                arena_array(a, n, sizeof(int)), arena_array(a, n, sizeof(bool)),
+                arena_array(a, n, sizeof(bool))};
+    int *wanted = arena_array(a, n, sizeof *wanted), *sizes = arena_array(a, n, sizeof *sizes);
+
+    for (int i = 0; i < g->count; i++) {
+        wanted[i] = NO_USER;
+        r.first[i] = r.next[i] = -1;
+    }
+    for (int i = 0; i < g->output_count; i++) {
+        r.needed[g->outputs[i].node->id] = true;
+        r.stored[g->outputs[i].node->id] = true;
+    }
+    for (int i = g->count - 1; i >= 0; i--) {
+        node *m = g->nodes[i];
+        int group = r.stored[i] ? MUST_STORE : wanted[i];
+
+        if (!r.needed[i])
+            continue;
+        for (int k = 0; k < m->input_count; k++)
+            if (m->inputs[k].node != NULL)
+                r.needed[m->inputs[k].node->id] = true;
+        note_attr_users(m, r.needed);
+        if (!node_is_elementwise(m) || group < 0 || sizes[group] >= GROUP_NODES ||
+            !shape_equal(&m->types[0].shape, space_of(g->nodes[group])))
+            group = i;
+        r.root[i] = group;
+        r.stored[i] = group == i;
+        r.next[i] = r.first[group];
+        r.first[group] = i;
+        sizes[group]++;
+        note_users(&r, m, wanted);
+    }
+    return r;
+}

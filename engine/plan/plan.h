@@ -1,0 +1,66 @@
+/* plan -- a graph turned into steps, with what they cost.
+ *
+ * Every step is a tile program (a group of elementwise operations, with a reduction
+ * at its end perhaps), a run of one operation on whole tensors, or a choice between
+ * two plans. Movement operations are no steps: they are other ways to look at a slot.
+ * Values die at their last use, and a buffer is used again in place where it can be.
+ *
+ * What a plan needs at its peak, and the element operations it will do, are known
+ * before anything is allocated: the caller refuses what is above its limits here.
+ *
+ * All shapes of the graph must be known, but for operations whose result's shape
+ * depends on values; those may only be outputs, and give their own buffers.
+ *
+ * Reading order: plan.h, tile.h, groups.c, layout.c, tiles.c, plan.c. */
+#pragma once
+
+#include "engine/graph/graph.h"
+#include "engine/plan/tile.h"
+
+typedef enum slot_kind { SLOT_INPUT, SLOT_CONSTANT, SLOT_BUFFER } slot_kind;
+
+typedef struct slot {
+    slot_kind kind;
+    int index;              /* SLOT_INPUT: of the input; SLOT_BUFFER: of the buffer */
+    const tensor *constant; /* SLOT_CONSTANT */
+} slot;
+
+typedef struct plan_buffer {
+    size_t size;     /* bytes; 0 if the step that makes it decides */
+    bool made_by_step;
+    int last_step;   /* after which it is given up; the step count for outputs */
+} plan_buffer;
+
+typedef enum step_kind { STEP_TILES, STEP_RUN, STEP_COND } step_kind;
+
+typedef struct plan plan;
+
+typedef struct step {
+    step_kind kind;
+    const node *node; /* what it computes, for messages */
+    const tile_program *tiles;
+    int input_count, output_count;
+    const layout *inputs;     /* STEP_RUN, STEP_COND */
+    const int *outputs;       /* slots */
+    const type *output_types; /* shapes may be unknown: the run decides */
+    const plan *branch[2];    /* STEP_COND: if false, if true */
+    int64_t scratch;          /* bytes taken for the time of the step */
+} step;
+
+struct plan {
+    int slot_count, buffer_count, step_count, input_count, output_count;
+    slot *slots;
+    plan_buffer *buffers;
+    step *steps;
+    layout *outputs;
+    int *first_dying; /* by step: the first buffer to give up after it, -1: none */
+    int *next_dying;  /* by buffer: the next one */
+    int threads;
+    int64_t peak;       /* bytes in buffers and scratch, at most, without the inputs */
+    double work;        /* element operations */
+    int fused;          /* operations that share a step with another */
+};
+
+/* A plan for the graph's outputs, in a. threads is how many will run it. NULL and an
+ * error if an operation cannot be planned. Takes time proportional to the nodes. */
+plan *plan_new(const graph *g, int threads, arena *a, error *err);

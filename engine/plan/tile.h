@@ -1,0 +1,106 @@
+/* tile -- a tile program: many elementwise operations, and perhaps a reduction, in
+ * one pass over memory.
+ *
+ * The iteration space is cut into tiles of a few hundred elements that stay in the
+ * first-level cache. For each tile the program's instructions run one after the
+ * other, each a kernel over dense operands: a leaf (an input's elements, read where
+ * they are if they lie side by side, else gathered), a register (scratch), or an
+ * output (written where it belongs).
+ *
+ * Loops. The axes are those of the space, reordered and merged: first `kept` axes,
+ * then `folded` ones; the last of all is the tile axis. Without a reduction all are
+ * kept. By rows (columns false) the tile axis is folded and every result comes from
+ * one run; by columns it is kept and rows are folded into it. */
+#pragma once
+
+#include "engine/kernels/kernels.h"
+#include "engine/ops/op.h"
+
+enum { TILE_OPERANDS = 160, TILE_INPUTS = 3, TILE_INSTRUCTIONS = 64, TILE_LEAVES = 24 };
+
+/* Where the elements of a value lie: in which slot, and how. */
+typedef struct layout {
+    int slot;
+    dtype dtype;
+    shape shape;
+    int64_t offset; /* elements */
+    int64_t strides[RANK_MAX];
+} layout;
+
+typedef enum leaf_access {
+    LEAF_DENSE,  /* side by side along the tile axis: read in place */
+    LEAF_FIXED,  /* the same element along the tile axis: a tile of copies */
+    LEAF_STRIDED /* gathered */
+} leaf_access;
+
+typedef struct tile_leaf {
+    int slot;
+    size_t size; /* of an element, bytes */
+    int64_t offset;
+    int64_t *steps; /* elements, along each loop axis */
+    leaf_access access;
+    bool constant; /* no step at all: its tile is made once */
+} tile_leaf;
+
+/* kernel(n, operand[out], {operand[in[0]], ..}) */
+typedef struct tile_instruction {
+    kernel_fn *kernel;
+    int out, in[TILE_INPUTS];
+} tile_instruction;
+
+typedef struct tile_output {
+    int slot;
+    size_t size;
+} tile_output;
+
+typedef struct tile_program {
+    int rank; /* of the loops, at least 1 */
+    int64_t *length;
+    int kept; /* the first axes; without a reduction all of them */
+    int64_t tile; /* elements in a tile, a multiple of REDUCE_LANES */
+    bool flat; /* one loop over all elements: the tile axis is too short for tiles */
+
+    /* Operands are numbered: leaves, then registers, then outputs. */
+    int leaf_count, register_count, output_count;
+    tile_leaf *leaves;
+    tile_output *outputs;
+    int instruction_count;
+    tile_instruction *instructions;
+    size_t element_size; /* the largest of any operand: what a register is made for */
+
+    /* Reduction; NULL if there is none. The one output is then the result. */
+    const reduce_def *reduce;
+    bool columns;
+    dtype folded; /* the type folded in (a computed type) */
+    dtype result; /* the type stored */
+    int value;    /* the operand that is folded */
+} tile_program;
+
+/* The number of tasks that the space is cut into, and bytes of scratch per thread
+ * and for all together. All follow from the program alone. */
+int64_t tile_task_count(const tile_program *p);
+size_t tile_thread_scratch(const tile_program *p);
+size_t tile_shared_scratch(const tile_program *p);
+
+/* ---- How a reduction is cut (the same for any number of threads) -------------------- */
+
+enum {
+    FOLD_BLOCK = 4096,   /* elements of a run folded in lanes before they are combined */
+    FOLD_ROWS = 64,      /* rows added one to the other before they are combined */
+    FOLD_SEGMENT = 64,   /* blocks, of elements or rows, in one part of a result */
+    TASK_ELEMENTS = 1 << 16
+};
+
+typedef struct fold_cut {
+    int64_t results;   /* by rows: results; by columns: results / width of a column panel */
+    int64_t run, runs; /* elements in a run, runs that are folded into one result */
+    int64_t blocks;    /* of one result */
+    int64_t segments;  /* of one result */
+    int64_t per_task;  /* (result, segment) pairs in a task */
+} fold_cut;
+
+fold_cut tile_fold_cut(const tile_program *p);
+
+/* Bytes for the partial results of one thread: lanes, levels and, last, a total. */
+size_t tile_fold_bytes(const tile_program *p);
+size_t tile_total_bytes(const tile_program *p);

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main -- from the command line to a server that runs until it is told to stop. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/tensor/buffer.h"
+#include "server/config.h"
+#include "server/datadir.h"
+#include "server/openapi/openapi.h"
+#include "server/routes/routes.h"
+#include "server/version.h"
+
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BUSY = 3, EXIT_INTERRUPTED = 130 };
+
+static int fail(int code, const error *err)
+{
+    fprintf(stderr, "tensord: %s%s%s%s\n", err->detail,
+            err->suggestion[0] == '\0' ? "" : "; did you mean ", err->suggestion,
+            err->suggestion[0] == '\0' ? "" : "?");
+    return code;
+}
+
+/* ---- Commands that only write ------------------------------------------------------- */
+
+static int print(text *t)
+{
+    bool ok = fputs(t->bytes, stdout) >= 0 && fflush(stdout) == 0;
+
+    text_clear(t);
+    return ok ? EXIT_SUCCESS : EXIT_FAILED;
+}
+
+static int write_api(const char *directory)
+{
+    char path[4096];
+    text document;
+    FILE *file;
+    bool ok;
+
+    snprintf(path, sizeof path, "%s/openapi.json", directory);
+    file = fopen(path, "we");
+    if (file == NULL) {
+        perror(path);
+        return EXIT_FAILED;
+    }
+    text_init(&document);
+    openapi_add(&document);
+    ok = fputs(document.bytes, file) >= 0;
+    text_clear(&document);
+    return fclose(file) == 0 && ok ? EXIT_SUCCESS : EXIT_FAILED;
+}
+
+static int run_other_command(const config *c)
+{
+    text out;
+
+    if (c->command == COMMAND_WRITE_API)
+        return write_api(c->api_directory);
+    text_init(&out);
+    if (c->command == COMMAND_VERSION)
+        text_add(&out, "tensord " TENSORD_VERSION "\n");
+    else if (c->command == COMMAND_HELP)
+        config_add_help(&out);
+    else
+        config_add_listing(c, &out);
+    return print(&out);
+}
+
+/* ---- Listening ------------------------------------------------------------------------ */
+
+/* Where --listen says: an address, perhaps in brackets, a colon and a port. */
+typedef struct endpoint {
+    char address[128];
+    int port;
+} endpoint;
+
+static bool read_endpoint(const char *said, endpoint *e, error *err)
+{
+    const char *colon = strrchr(said, ':');
+    char *end;
+    long port = colon == NULL ? -1 : strtol(colon + 1, &end, 10);
+    size_t n = colon == NULL ? 0 : (size_t)(colon - said);
+
+    if (n == 0 || n >= sizeof e->address || colon[1] == '\0' || *end != '\0' || port < 0 ||
+        port > 65535)
+        return error_set(err, ERR_VALUE,
+                         "listen must be an address, a colon and a port, like "
+                         "127.0.0.1:8750, not '%s'",
+                         said);
+    if (said[0] == '[' && said[n - 1] == ']') {
+        said++;
+        n -= 2;
+    }
+    memcpy(e->address, said, n);
+    e->address[n] = '\0';
+    e->port = (int)port;
+    return true;
+}
+
+static bool check_exposure(const config *c, const endpoint *e, error *err)
+{
+    if (auth_is_loopback(e->address) || strcmp(c->auth, "none") != 0)
+        return true;
+    return error_set(err, ERR_VALUE,
+                     "auth none is for this machine only: with it, listen on 127.0.0.1, not %s",
+                     e->address);
+}
+
+static http_options http_options_of(const config *c, const endpoint *e)
+{
+    return (http_options){
+        .address = e->address,
+        .port = e->port,
+        .threads = (int)c->http_threads,
+        .workers = (int)c->evaluations_max,
+        .queue_max = c->queue_max,
+        .queue_us_max = c->queue_time_max,
+        .run_us_max = c->time_max,
+        .connections_max = c->connections_max,
+        .connections_soft_max = c->connections_soft_max,
+        .connections_per_address_max = c->connections_per_address_max,
+        .header_bytes_max = c->header_bytes_max,
+        .headers_max = c->headers_max,
+        .header_us_max = c->header_time_max,
+        .body_us_max = c->body_time_max,
+        .idle_us_max = c->idle_time_max,
+    };
+}
+
+/* ---- Signals ---------------------------------------------------------------------------- */
+
+/* Signals are taken by waiting for them, never by handlers; every thread is
+ * started with them blocked. */
+static sigset_t block_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return set;
+}
+
+static void stop_at_once(int number)
+{
+    (void)number;
+    _exit(EXIT_INTERRUPTED);
+}
+
+/* Waits for the signal to stop; the next interrupt ends the process at once. */
+static void wait_for_signal(const sigset_t *set)
+{
+    sigset_t interrupt;
+    int number = 0;
+
+    while (sigwait(set, &number) != 0)
+        continue;
+    log_message(LOG_INFO, "stopping: %s", number == SIGINT ? "interrupted" : "terminated");
+    signal(SIGINT, stop_at_once);
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    pthread_sigmask(SIG_UNBLOCK, &interrupt, NULL);
+}
+
+/* ---- Serving ------------------------------------------------------------------------------ */
+
+static void announce(const endpoint *e, int port)
+{
+    bool six = strchr(e->address, ':') != NULL;
+
+    printf("listening on http://%s%s%s:%d\n", six ? "[" : "", e->address, six ? "]" : "", port);
+    fflush(stdout);
+}
+
+/* Serves until told to stop; s has all parts but http. */
+static int serve_with(services *s, auth *a, const endpoint *e)
+{
+    http_options options = http_options_of(s->config, e);
+    http_app app = routes_app(s);
+    sigset_t signals = block_signals();
+    error err = {0};
+
+    s->http = http_new(&options, &app, &err);
+    if (s->http == NULL)
+        return fail(EXIT_FAILED, &err);
+    auth_set_port(a, http_port(s->http));
+    s->ready = true;
+    if (!http_start(s->http, &err)) {
+        http_free(s->http);
+        return fail(EXIT_FAILED, &err);
+    }
+    announce(e, http_port(s->http));
+    wait_for_signal(&signals);
+    http_stop(s->http, s->config->drain_time);
+    http_free(s->http);
+    log_message(LOG_INFO, "stopped");
+    return EXIT_SUCCESS;
+}
+
+static int serve(const config *c)
+{
+    auth_options options = {
+        .data = c->data, .token = strcmp(c->auth, "token") == 0, .allow_hosts = c->allow_host};
+    services s = {.config = c, .started_us = clock_us()};
+    endpoint e;
+    error err = {0};
+    datadir_result held;
+    text document;
+    auth *a;
+    int code;
+
+    umask(077);
+    if (!read_endpoint(c->listen, &e, &err) || !check_exposure(c, &e, &err))
+        return fail(EXIT_USAGE, &err);
+    held = datadir_hold(c->data, &err);
+    if (held != DATADIR_HELD)
+        return fail(held == DATADIR_BUSY ? EXIT_BUSY : EXIT_FAILED, &err);
+    a = auth_open(&options, &err);
+    if (a == NULL)
+        return fail(EXIT_FAILED, &err);
+    text_init(&document);
+    openapi_add(&document);
+    s.api_document = document.bytes;
+    s.auth = a;
+    code = serve_with(&s, a, &e);
+    text_clear(&document);
+    auth_close(a);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    config c;
+    error err = {0};
+    int code;
+
+    if (!config_load(&c, argc, argv, &err)) {
+        code = fail(EXIT_USAGE, &err);
+    } else if (c.command != COMMAND_SERVE) {
+        code = run_other_command(&c);
+    } else {
+        log_set_level(log_level_of(c.log_level));
+        server_memory_set_limit(c.memory_bytes_max);
+        if (geteuid() == 0)
+            log_message(LOG_WARN, "running as root; a user of its own would be safer");
+        code = serve(&c);
+    }
+    config_clear(&c);
+    return code;
+}

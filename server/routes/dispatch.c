@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <strings.h>
+
+#include "server/routes/routes.h"
+
+/* ---- Finding the row ----------------------------------------------------------------- */
+
+/* The segment that text (behind a slash) begins with fits one of the path. */
+static bool fits_segment(const char *text, size_t n, const http_request *r, int i,
+                         http_pairs *captures)
+{
+    if (n >= 2 && text[0] == '{' && text[n - 1] == '}') {
+        if (r->segments[i][0] == '\0')
+            return false;
+        http_pairs_add(captures, r->arena, arena_copy(r->arena, text + 1, n - 2), r->segments[i]);
+        return true;
+    }
+    return strlen(r->segments[i]) == n && strncmp(text, r->segments[i], n) == 0;
+}
+
+bool route_fits(const char *pattern, const http_request *r, http_pairs *captures)
+{
+    int i = 0;
+
+    captures->count = 0;
+    for (const char *at = pattern; *at == '/'; i++) {
+        size_t n = strcspn(at + 1, "/");
+
+        if (i == r->segment_count || !fits_segment(at + 1, n, r, i, captures))
+            return false;
+        at += 1 + n;
+    }
+    return i == r->segment_count;
+}
+
+static bool answers(const route *row, const char *method)
+{
+    return strcmp(row->method, method) == 0 ||
+           (strcmp(method, "HEAD") == 0 && strcmp(row->method, "GET") == 0);
+}
+
+static void allow_method(const route *row, text *allow)
+{
+    if (allow->length > 0)
+        text_add(allow, ", ");
+    text_add(allow, row->method);
+    if (strcmp(row->method, "GET") == 0)
+        text_add(allow, ", HEAD");
+}
+
+const route *route_find(const http_request *r, http_pairs *captures, text *allow, error *err)
+{
+    size_t n;
+    const route *rows = routes_table(&n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!route_fits(rows[i].pattern, r, captures))
+            continue;
+        if (answers(&rows[i], r->method))
+            return &rows[i];
+        allow_method(&rows[i], allow);
+    }
+    if (allow->length > 0)
+        error_set(err, ERR_METHOD, "%s takes %s, not %s.", r->path, allow->bytes, r->method);
+    else
+        error_set(err, ERR_NOT_FOUND, "There is no route %s; /docs lists those there are.",
+                  r->path);
+    return NULL;
+}
+
+/* ---- Admission ------------------------------------------------------------------------- */
+
+static bool check_caller(const services *s, const http_request *r, const route *row, error *err)
+{
+    const char *host = http_header(r, "Host");
+    bool public = row != NULL && (row->traits & ROUTE_PUBLIC) != 0;
+
+    return auth_check_host(s->auth, host, err) &&
+           auth_check_origin(s->auth, host, http_header(r, "Origin"),
+                             public ? NULL : http_header(r, "Sec-Fetch-Site"), err) &&
+           (public || auth_check_token(s->auth, http_header(r, "Authorization"), err));
+}
+
+/* Whether list (a space between) has the n bytes at word as a word. */
+static bool has_word(const char *list, const char *word, size_t n)
+{
+    for (const char *at = list; at != NULL && *at != '\0';) {
+        size_t length = strcspn(at, " ");
+
+        if (length == n && strncasecmp(at, word, n) == 0)
+            return true;
+        at += length;
+        at += *at == ' ';
+    }
+    return false;
+}
+
+/* Offers the word of a list that said was probably meant to be. */
+static bool suggest_word(arena *a, const char *list, const char *said, error *err)
+{
+    const char *best = NULL;
+    int least = 3;
+
+    for (const char *at = list; at != NULL && *at != '\0';) {
+        size_t length = strcspn(at, " ");
+        const char *word = arena_copy(a, at, length);
+        int distance = text_distance(said, word, 2);
+
+        if (distance < least) {
+            least = distance;
+            best = word;
+        }
+        at += length;
+        at += *at == ' ';
+    }
+    return error_suggest(err, best);
+}
+
+static bool check_query(const http_request *r, const route *row, error *err)
+{
+    for (size_t i = 0; i < r->query.count; i++) {
+        const char *name = r->query.items[i].name;
+
+        if (has_word(row->query, name, strlen(name)))
+            continue;
+        error_set(err, ERR_MEMBER, "The query has the parameter '%s', which %s does not take.",
+                  name, row->pattern);
+        return suggest_word(r->arena, row->query, name, err);
+    }
+    return true;
+}
+
+/* The media type that ?format= asks for; NULL if it is not said. */
+static const char *asked_format(const http_request *r)
+{
+    static const http_pair formats[] = {
+        {"json", "application/json"}, {"npy", "application/x-npy"},
+        {"npz", "application/x-npz"}, {"raw", "application/octet-stream"},
+        {"csv", "text/csv"},
+    };
+    const char *format = http_query(r, "format");
+
+    if (format == NULL)
+        return NULL;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i].name, format) == 0)
+            return formats[i].value;
+    return format;
+}
+
+static bool choose_media(const http_request *r, route_match *match, error *err)
+{
+    const route *row = match->route;
+    const char *format = asked_format(r);
+    const char *accept = format != NULL ? format : http_header(r, "Accept");
+
+    if (row->gives == NULL)
+        return true;
+    match->media = route_negotiate(r->arena, accept, row->gives);
+    return match->media != NULL ||
+           error_set(err, ERR_ACCEPT, "%s gives %s, and '%.100s' was asked for.", row->pattern,
+                     row->gives, accept);
+}
+
+/* Whether the parameters behind a media type leave the bytes what they are. */
+static bool plain_parameters(const char *parameters)
+{
+    const char *charset = strcasestr(parameters, "charset=");
+
+    if (charset == NULL)
+        return true;
+    charset += 8 + (charset[8] == '"');
+    return strncasecmp(charset, "utf-8", 5) == 0 || strncasecmp(charset, "us-ascii", 8) == 0;
+}
+
+static bool check_encoding(const http_request *r, error *err)
+{
+    const char *encoding = http_header(r, "Content-Encoding");
+
+    return encoding == NULL || strcasecmp(encoding, "identity") == 0 ||
+           error_set(err, ERR_MEDIA_TYPE, "Compressed bodies are not taken.");
+}
+
+static bool check_body_media(const http_request *r, route_match *match, error *err)
+{
+    const route *row = match->route;
+    const char *type = http_header(r, "Content-Type");
+    size_t n = type == NULL ? 0 : strcspn(type, " \t;");
+
+    match->body_media = "";
+    if (r->body_length == 0 || row->open == NULL)
+        return true;
+    if (type == NULL)
+        return error_set(err, ERR_MEDIA_TYPE, "Say what the body is: Content-Type may be %s.",
+                         row->takes);
+    if (!has_word(row->takes, type, n) || !plain_parameters(type + n))
+        return error_set(err, ERR_MEDIA_TYPE, "%s takes %s, and the Content-Type is '%.100s'.",
+                         row->pattern, row->takes, type);
+    match->body_media = arena_copy(r->arena, type, n);
+    return check_encoding(r, err);
+}
+
+/* The usual limit of a body: JSON is parsed, anything else is only stored. */
+static int64_t usual_body_bytes(const services *s, const route_match *match)
+{
+    return strcasecmp(match->body_media, "application/json") == 0 ? s->config->body_bytes_max
+                                                                  : s->config->upload_bytes_max;
+}
+
+static bool admit_to(services *s, http_request *r, route_match *match, error *err)
+{
+    const route *row = match->route;
+
+    r->route = row->pattern;
+    r->app_data = match;
+    r->on_worker = (row->traits & ROUTE_WORKER) != 0;
+    if (!check_query(r, row, err) || !choose_media(r, match, err) ||
+        !check_body_media(r, match, err))
+        return false;
+    r->body_bytes_max = usual_body_bytes(s, match);
+    return row->open == NULL || row->open(s, r, err);
+}
+
+static bool admit(void *context, http_request *r, error *err)
+{
+    services *s = context;
+    route_match *match = arena_alloc(r->arena, sizeof *match);
+    error missing = {0};
+    text allow;
+
+    text_init(&allow);
+    match->route = route_find(r, &match->captures, &allow, &missing);
+    if (check_caller(s, r, match->route, err) && match->route == NULL) {
+        *err = missing;
+        if (allow.length > 0)
+            answer_header(r, "Allow", allow.bytes);
+    }
+    text_clear(&allow);
+    return !error_is_set(err) && admit_to(s, r, match, err);
+}
+
+static bool handle(void *context, http_request *r, error *err)
+{
+    const route_match *match = r->app_data;
+
+    return match->route->handle(context, r, err);
+}
+
+http_app routes_app(services *s)
+{
+    return (http_app){.context = s, .admit = admit, .handle = handle};
+}
+
+/* ---- What handlers ask ------------------------------------------------------------------- */
+
+static const route_match *match_of(const http_request *r)
+{
+    return r->app_data;
+}
+
+const char *route_capture(const http_request *r, const char *name)
+{
+    const http_pairs *captures = &match_of(r)->captures;
+
+    for (size_t i = 0; i < captures->count; i++)
+        if (strcmp(captures->items[i].name, name) == 0)
+            return captures->items[i].value;
+    return NULL;
+}
+
+const char *route_media(const http_request *r)
+{
+    return match_of(r)->media;
+}
+
+const char *route_body_media(const http_request *r)
+{
+    return match_of(r)->body_media;
+}

@@ -1,0 +1,15 @@
+/* handlers -- the functions that the rows of the table name (private to routes).
+ *
+ * One file for each family; each function answers one route. */
+#pragma once
+
+#include "server/routes/routes.h"
+
+/* health.c */
+route_handle health_live, health_ready;
+
+/* about.c: the server describes itself */
+route_handle about_info, about_limits, about_dtypes, about_api;
+
+/* pages.c: for people */
+route_handle page_home, page_docs, page_problem, page_style;

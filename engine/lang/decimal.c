@@ -18,7 +18,8 @@ typedef struct decimal {
     int count, exponent;
 } decimal;
 
-/* ---- Digits ----------------------------------------------------------------------------------- */
+/* ---- Digits -----------------------------------------------------------------------------------
+ */
 
 /* x rounded to a type. */
 static double rounded_to(double x, dtype type)
@@ -102,8 +103,8 @@ static void shortest(double x, dtype type, decimal *d)
     if (type == DT_F16 || type == DT_BF16 || fabs(x) > exact)
         shortest_tried(x, type, d);
     else
-        read_decimal(room,
-                     narrow ? number_print_f32(room, (float)x) : number_print_f64(room, x), d);
+        read_decimal(room, narrow ? number_print_f32(room, (float)x) : number_print_f64(room, x),
+                     d);
 }
 
 /* At most PRECISION digits behind the point, in one of the two forms. */
@@ -146,7 +147,8 @@ static void write_positional(const decimal *d, text *t)
         text_add_char(t, digit_at(d, -i));
 }
 
-/* ---- One number --------------------------------------------------------------------------------- */
+/* ---- One number ---------------------------------------------------------------------------------
+ */
 
 static void write_special(double x, text *t)
 {
@@ -186,7 +188,8 @@ void decimal_scalar(double x, dtype type, const char *whole, text *t)
     write_exponent(d.exponent, 2, t);
 }
 
-/* ---- The form of an array ------------------------------------------------------------------------ */
+/* ---- The form of an array
+ * ------------------------------------------------------------------------ */
 
 static int larger(int a, int b)
 {

@@ -17,10 +17,10 @@ typedef struct token_row {
 
 static const token_row rows[TOKEN_KINDS] = {
 #define BINARY(id, text, precedence, op) [TOKEN_##id] = {text, op, NULL, precedence, ROW_BINARY},
-#define COMPARE(id, text, op) [TOKEN_##id] = {text, op, NULL, 0, ROW_COMPARE},
-#define MARK(id, text) [TOKEN_##id] = {text, NULL, NULL, 0, ROW_MARK},
-#define WORD(id, text) [TOKEN_##id] = {text, NULL, NULL, 0, ROW_WORD},
-#define REFUSED(id, text, advice) [TOKEN_##id] = {text, NULL, advice, 0, ROW_WORD},
+#define COMPARE(id, text, op)            [TOKEN_##id] = {text, op, NULL, 0, ROW_COMPARE},
+#define MARK(id, text)                   [TOKEN_##id] = {text, NULL, NULL, 0, ROW_MARK},
+#define WORD(id, text)                   [TOKEN_##id] = {text, NULL, NULL, 0, ROW_WORD},
+#define REFUSED(id, text, advice)        [TOKEN_##id] = {text, NULL, advice, 0, ROW_WORD},
 #include "engine/lang/tokens.def"
 #undef BINARY
 #undef COMPARE
@@ -139,8 +139,9 @@ static bool read_indentation(lexer *x, bool *is_indent, error *err)
         x->dedents++;
     }
     if (column != x->indents[x->indent_count - 1])
-        return fail(x, x->at, err, "this line is indented less than its block and more than the "
-                                   "one around it");
+        return fail(x, x->at, err,
+                    "this line is indented less than its block and more than the "
+                    "one around it");
     return true;
 }
 

@@ -9,7 +9,8 @@
 #include "engine/base/number.h"
 #include "engine/lang/constant.h"
 
-/* ---- Numbers ---------------------------------------------------------------------------------- */
+/* ---- Numbers ----------------------------------------------------------------------------------
+ */
 
 static void write_special(double x, text *t)
 {
@@ -80,7 +81,8 @@ void literal_write_scalar(const tensor *x, arena *a, text *t)
     write_element(constant_elements(x, a), x->dtype, 0, t);
 }
 
-/* ---- Arrays ------------------------------------------------------------------------------------ */
+/* ---- Arrays ------------------------------------------------------------------------------------
+ */
 
 static void write_axis(const tensor *x, const void *elements, int axis, int64_t *next, text *t)
 {
@@ -122,7 +124,8 @@ void literal_write_array(const tensor *x, arena *a, text *t)
     text_add_char(t, ')');
 }
 
-/* ---- Keys ---------------------------------------------------------------------------------------- */
+/* ---- Keys
+ * ---------------------------------------------------------------------------------------- */
 
 static void write_slice(const index_item *item, text *t)
 {

@@ -3,7 +3,7 @@
  * What is written here reads back to the same bits; only NaN's payload is lost. */
 #pragma once
 
-#include "engine/lang/machine.h"
+#include "engine/lang/tracer.h"
 
 /* A float: 1.0, -0.0, 1e+300, np.inf, np.nan. */
 void literal_write_float(double x, text *t);

@@ -11,8 +11,8 @@
 typedef struct printer {
     arena *arena;
     text *out;
-    table used;          /* names that stand for something already */
-    int functions;       /* printed so far */
+    table used;    /* names that stand for something already */
+    int functions; /* printed so far */
 } printer;
 
 /* A graph being printed: the name of every output of every node. */
@@ -23,7 +23,8 @@ typedef struct scope {
     int indent;
 } scope;
 
-/* ---- Names ------------------------------------------------------------------------------------- */
+/* ---- Names -------------------------------------------------------------------------------------
+ */
 
 static bool is_name(const char *name)
 {
@@ -75,7 +76,8 @@ static void begin_line(const printer *p, const scope *s)
         text_add(p->out, "    ");
 }
 
-/* ---- Attributes ----------------------------------------------------------------------------------- */
+/* ---- Attributes
+ * ----------------------------------------------------------------------------------- */
 
 static void print_ints(printer *p, const scope *s, const attr *a)
 {
@@ -160,7 +162,8 @@ static bool is_default(const op_param *param, const attr *a)
             (a->kind == ATTR_TEXT && strcmp(a->text, d->text) == 0));
 }
 
-/* ---- Calls -------------------------------------------------------------------------------------------- */
+/* ---- Calls
+ * -------------------------------------------------------------------------------------------- */
 
 /* The inputs that the row itself has, without what sub-graphs took. */
 static int own_inputs(const node *n)
@@ -189,8 +192,9 @@ static void print_argument(printer *p, const scope *s, const node *n, const op_p
     const int count = own_inputs(n);
     const bool missing = param->kind == PARAM_TENSOR
                              ? param->position >= count || n->inputs[param->position].node == NULL
-                         : param->kind == PARAM_TENSORS ? param->position >= count
-                                                        : is_default(param, &n->attrs[param->position]);
+                         : param->kind == PARAM_TENSORS
+                             ? param->position >= count
+                             : is_default(param, &n->attrs[param->position]);
 
     if (missing && (param->has_default || param->kind == PARAM_TENSORS) &&
         !(param->kind == PARAM_TENSORS && *first)) {
@@ -222,7 +226,8 @@ static void print_call(printer *p, const scope *s, const node *n, const char *co
     text_add(p->out, ")\n");
 }
 
-/* ---- Statements ----------------------------------------------------------------------------------------- */
+/* ---- Statements
+ * ----------------------------------------------------------------------------------------- */
 
 static void print_graph(printer *p, const graph *g, const scope *outer, int indent, bool returns);
 

@@ -109,7 +109,7 @@ static scalar_outcome int_shift(token_kind operator, wide a, wide b, lang_value 
                   (long long)b);
         return SCALAR_FAILED;
     }
-    if (operator == TOKEN_RIGHT_SHIFT)
+    if (operator== TOKEN_RIGHT_SHIFT)
         return give_wide(a >> (b > 126 ? 126 : b), result, err);
     if (a == 0)
         return give_wide(0, result, err);
@@ -128,7 +128,7 @@ static scalar_outcome int_binary(token_kind operator, wide a, wide b, lang_value
         return give_wide(a - b, result, err);
     case TOKEN_MULTIPLY:
         return __builtin_mul_overflow(a, b, &product) ? overflow(err)
-                                                       : give_wide(product, result, err);
+                                                      : give_wide(product, result, err);
     case TOKEN_FLOOR_DIVIDE:
         return b == 0 ? SCALAR_LEFT : give_wide(floor_divide(a, b), result, err);
     case TOKEN_REMAINDER:
@@ -184,7 +184,7 @@ static scalar_outcome float_binary(token_kind operator, double a, double b, lang
     }
 }
 
-static scalar_outcome complex_binary(token_kind operator, const lang_value *a, const lang_value *b,
+static scalar_outcome complex_binary(token_kind operator, const lang_value * a, const lang_value *b,
                                      lang_value *result)
 {
     const double x = scalar_as_double(a), y = imaginary(a);
@@ -209,19 +209,19 @@ static scalar_outcome complex_binary(token_kind operator, const lang_value *a, c
 
 static bool is_bitwise(token_kind operator)
 {
-    return operator == TOKEN_AND_BITS || operator == TOKEN_OR_BITS || operator == TOKEN_XOR_BITS;
+    return operator== TOKEN_AND_BITS || operator== TOKEN_OR_BITS || operator== TOKEN_XOR_BITS;
 }
 
-scalar_outcome scalar_binary(token_kind operator, const lang_value *a, const lang_value *b,
+scalar_outcome scalar_binary(token_kind operator, const lang_value * a, const lang_value *b,
                              lang_value *result, error *err)
 {
     scalar_outcome outcome;
 
     if (a->number == LANG_COMPLEX || b->number == LANG_COMPLEX)
         return complex_binary(operator, a, b, result);
-    if (a->number == LANG_FLOAT || b->number == LANG_FLOAT || operator == TOKEN_DIVIDE)
+    if (a->number == LANG_FLOAT || b->number == LANG_FLOAT || operator== TOKEN_DIVIDE)
         return float_binary(operator, scalar_as_double(a), scalar_as_double(b), result);
-    if (operator == TOKEN_POWER && as_wide(b) < 0 && as_wide(a) != 0) /* a float in Python only */
+    if (operator== TOKEN_POWER && as_wide(b) < 0 && as_wide(a) != 0) /* a float in Python only */
         return give_float(pow(scalar_as_double(a), scalar_as_double(b)), result);
     outcome = int_binary(operator, as_wide(a), as_wide(b), result, err);
     if (outcome == SCALAR_EXACT && is_bitwise(operator) && a->number == LANG_BOOL &&
@@ -241,31 +241,34 @@ static int order(const lang_value *a, const lang_value *b)
     return x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
 }
 
-scalar_outcome scalar_compare(token_kind operator, const lang_value *a, const lang_value *b,
+scalar_outcome scalar_compare(token_kind operator, const lang_value * a, const lang_value *b,
                               lang_value *result)
 {
     const bool is_complex = a->number == LANG_COMPLEX || b->number == LANG_COMPLEX;
     int o = order(a, b);
 
-    if (is_complex && operator != TOKEN_EQUAL && operator != TOKEN_NOT_EQUAL)
+    if (is_complex && operator!= TOKEN_EQUAL && operator!= TOKEN_NOT_EQUAL)
         return SCALAR_LEFT;
     if (is_complex && imaginary(a) != imaginary(b))
         o = 2;
-    *result = scalar_bool(operator == TOKEN_EQUAL        ? o == 0
-                          : operator == TOKEN_NOT_EQUAL  ? o != 0
-                          : operator == TOKEN_LESS       ? o == -1
-                          : operator == TOKEN_LESS_EQUAL ? o == -1 || o == 0
-                          : operator == TOKEN_GREATER    ? o == 1
-                                                         : o == 1 || o == 0);
+    *result = scalar_bool(operator== TOKEN_EQUAL     ? o == 0 :
+                          operator== TOKEN_NOT_EQUAL ? o != 0
+                          :
+                          operator== TOKEN_LESS ? o == -1
+                          :
+                          operator== TOKEN_LESS_EQUAL ? o == -1 || o == 0
+                          :
+                          operator== TOKEN_GREATER ? o == 1
+                                                   : o == 1 || o == 0);
     return SCALAR_EXACT;
 }
 
-scalar_outcome scalar_unary(token_kind operator, const lang_value *a, lang_value *result,
+scalar_outcome scalar_unary(token_kind operator, const lang_value * a, lang_value *result,
                             error *err)
 {
-    const double sign = operator == TOKEN_SUBTRACT ? -1 : 1;
+    const double sign = operator== TOKEN_SUBTRACT ? -1 : 1;
 
-    if (a->number >= LANG_FLOAT && operator == TOKEN_INVERT)
+    if (a->number >= LANG_FLOAT && operator== TOKEN_INVERT)
         return SCALAR_LEFT;
     if (a->number == LANG_FLOAT)
         return give_float(sign * a->parts[0], result);
@@ -273,8 +276,8 @@ scalar_outcome scalar_unary(token_kind operator, const lang_value *a, lang_value
         *result = scalar_complex(sign * a->parts[0], sign * a->parts[1]);
         return SCALAR_EXACT;
     }
-    return give_wide(operator == TOKEN_INVERT     ? -as_wide(a) - 1
-                     : operator == TOKEN_SUBTRACT ? -as_wide(a)
-                                                  : as_wide(a),
+    return give_wide(operator== TOKEN_INVERT   ? -as_wide(a) - 1 :
+                     operator== TOKEN_SUBTRACT ? -as_wide(a)
+                                               : as_wide(a),
                      result, err);
 }

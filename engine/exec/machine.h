@@ -18,7 +18,7 @@ typedef struct machine {
 } machine;
 
 /* Runs all tasks. False, with m->err set, if stopped. */
-bool machine_run(machine *m);
+bool machine_run_tasks(machine *m);
 
 /* ---- One thread's work on one task --------------------------------------------------- */
 

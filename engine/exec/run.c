@@ -106,7 +106,7 @@ static bool run_tile_step(runner *r, const step *s, error *err)
         return false;
     m.scratch = buffer_bytes(scratch);
     m.shared = m.scratch + thread * (size_t)r->plan->threads;
-    ok = machine_run(&m);
+    ok = machine_run_tasks(&m);
     buffer_unref(scratch);
     r->notes->flags |= m.flags;
     if (!ok)

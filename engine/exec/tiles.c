@@ -276,7 +276,7 @@ static void run_task(void *context, int64_t task, int lane)
         atomic_fetch_or(&m->flags, kernel_flags);
 }
 
-bool machine_run(machine *m)
+bool machine_run_tasks(machine *m)
 {
     pool_run(tile_task_count(m->program), run_task, m);
     if (!m->stopped && m->program->reduce != NULL)

@@ -1,4 +1,4 @@
-/* code -- a program as a flat list of instructions for a stack tracer.
+/* code -- a program as a flat list of instructions for a stack machine.
  *
  * The parser writes it in one pass. Jumps are relative, so that a piece of code
  * may be moved as a whole. Every instruction knows the byte of the text that it

@@ -177,7 +177,7 @@ static bool bind_tensors(tracer *tr, const op_def *op, const op_param *p, const 
 static bool bind_graph(tracer *tr, const op_def *op, const op_param *p, const lang_value *v,
                        bound_call *call, attr *result, error *err)
 {
-    bool is_tuple;
+    bool is_tuple = false;
 
     if (v->kind == LANG_ATTR)
         *result = *v->attr;

@@ -57,7 +57,7 @@ static bool vector_operand(speaker *s, const lang_value *v, value *result, error
 
 /* ---- Operators ------------------------------------------------------------------------------- */
 
-static bool elementwise(speaker *s, token_kind operator, const lang_value * a, const lang_value *b,
+static bool elementwise(speaker *s, token_kind symbol, const lang_value *a, const lang_value *b,
                         lang_value *result, error *err)
 {
     char first[SHAPE_TEXT_MAX], second[SHAPE_TEXT_MAX];
@@ -72,7 +72,7 @@ static bool elementwise(speaker *s, token_kind operator, const lang_value * a, c
         return error_set(err, ERR_SHAPE, "broadcasting failed! shapes %s and %s",
                          shape_print(&value_type(x.tensor)->shape, first),
                          shape_print(&value_type(y.tensor)->shape, second));
-    return tracer_binary(s->tr, operator, & x, &y, result, err);
+    return tracer_binary(s->tr, symbol, &x, &y, result, err);
 }
 
 /* The product contracts the last axis of the left with the first of the right; a
@@ -100,14 +100,14 @@ static bool product(speaker *s, const lang_value *a, const lang_value *b, lang_v
     return call_role(s->tr, ROLE_TENSORDOT, operands, 3, result, err);
 }
 
-static bool apply(speaker *s, const token *operator, const lang_value * a, const lang_value *b,
+static bool apply(speaker *s, const token *symbol, const lang_value *a, const lang_value *b,
                   lang_value *result, error *err)
 {
-    const token_kind kind = operator->kind == TOKEN_DOT ? TOKEN_MULTIPLY : operator->kind;
-    const bool ok = operator->kind == TOKEN_MULTIPLY ? product(s, a, b, result, err)
-                                                     : elementwise(s, kind, a, b, result, err);
+    const token_kind kind = symbol->kind == TOKEN_DOT ? TOKEN_MULTIPLY : symbol->kind;
+    const bool ok = symbol->kind == TOKEN_MULTIPLY ? product(s, a, b, result, err)
+                                                   : elementwise(s, kind, a, b, result, err);
 
-    return (ok && tracer_charge(s->tr, 1, err)) || fail_at(s, operator->offset, err);
+    return (ok && tracer_charge(s->tr, 1, err)) || fail_at(s, symbol->offset, err);
 }
 
 /* ---- Functions --------------------------------------------------------------------------------
@@ -493,13 +493,13 @@ static bool joined(speaker *s, bool tight, lang_value *result, error *err)
         return false;
     while (parser_at(&s->p, tight ? TOKEN_MULTIPLY : TOKEN_ADD) ||
            parser_at(&s->p, tight ? TOKEN_DOT : TOKEN_SUBTRACT)) {
-        const token operator= s->p.x.token;
+        const token symbol = s->p.x.token;
         const lang_value a = *result;
         lang_value b;
 
         if (!lexer_next(&s->p.x, err) ||
             !(tight ? negated(s, &b, err) : joined(s, true, &b, err)) ||
-            !apply(s, &operator, & a, &b, result, err))
+            !apply(s, &symbol, &a, &b, result, err))
             return false;
     }
     return true;

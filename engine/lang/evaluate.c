@@ -389,7 +389,7 @@ static bool run_augment(tracer *tr, const instruction *i, size_t *next, error *e
             return false;
         a.kind = LANG_TENSOR;
     }
-    if (!tracer_binary(tr, (token_kind)i->operator, & a, &b, &result, err) ||
+    if (!tracer_binary(tr, (token_kind)i->symbol, &a, &b, &result, err) ||
         !keep_type(tr, &a, &result, err))
         return false;
     *top(tr) = result;

@@ -19,14 +19,14 @@ static bool are_numbers(const lang_value *a, const lang_value *b)
 
 /* Texts and element types can be compared for equality, with each other and with
  * None. */
-static bool compare_words(token_kind operator, const lang_value * a, const lang_value *b,
+static bool compare_words(token_kind symbol, const lang_value *a, const lang_value *b,
                           lang_value *result)
 {
     const bool words = (a->kind == LANG_TEXT || a->kind == LANG_DTYPE || a->kind == LANG_NONE) &&
                        (b->kind == LANG_TEXT || b->kind == LANG_DTYPE || b->kind == LANG_NONE);
     bool equal = a->kind == b->kind;
 
-    if (!words || (operator!= TOKEN_EQUAL && operator!= TOKEN_NOT_EQUAL))
+    if (!words || (symbol != TOKEN_EQUAL && symbol != TOKEN_NOT_EQUAL))
         return false;
     if (equal && a->kind == LANG_TEXT)
         equal = strcmp(a->text, b->text) == 0;
@@ -36,16 +36,16 @@ static bool compare_words(token_kind operator, const lang_value * a, const lang_
         equal = strcmp(dtype_name(a->dtype), b->text) == 0;
     else if (a->kind == LANG_TEXT && b->kind == LANG_DTYPE)
         equal = strcmp(dtype_name(b->dtype), a->text) == 0;
-    *result = scalar_bool(equal == (operator== TOKEN_EQUAL));
+    *result = scalar_bool(equal == (symbol == TOKEN_EQUAL));
     return true;
 }
 
 /* Tuples joined by + and repeated by *, as in Python; sets *done if so. */
-static bool tuple_binary(tracer *tr, token_kind operator, const lang_value * a, const lang_value *b,
+static bool tuple_binary(tracer *tr, token_kind symbol, const lang_value *a, const lang_value *b,
                          lang_value *result, bool *done, error *err)
 {
-    const bool joined = operator== TOKEN_ADD && a->kind == LANG_TUPLE && b->kind == LANG_TUPLE;
-    const bool repeated = operator== TOKEN_MULTIPLY && a->kind == LANG_TUPLE &&
+    const bool joined = symbol == TOKEN_ADD && a->kind == LANG_TUPLE && b->kind == LANG_TUPLE;
+    const bool repeated = symbol == TOKEN_MULTIPLY && a->kind == LANG_TUPLE &&
                           b->kind == LANG_NUMBER && b->number == LANG_INT;
     const int64_t times = joined ? 1 : b->integer > 0 ? b->integer : 0;
     int64_t n;
@@ -81,7 +81,7 @@ static bool apply_operator(tracer *tr, const char *name, const lang_value *opera
     return call_op(tr, op, &args, result, err);
 }
 
-bool tracer_binary(tracer *tr, token_kind operator, const lang_value * a, const lang_value *b,
+bool tracer_binary(tracer *tr, token_kind symbol, const lang_value *a, const lang_value *b,
                    lang_value *result, error *err)
 {
     const lang_value operands[2] = {*a, *b};
@@ -90,21 +90,21 @@ bool tracer_binary(tracer *tr, token_kind operator, const lang_value * a, const 
     bool done;
 
     if (are_numbers(a, b))
-        outcome = token_is_comparison(operator) ? scalar_compare(operator, a, b, &number)
-                                                : scalar_binary(operator, a, b, &number, err);
+        outcome = token_is_comparison(symbol) ? scalar_compare(symbol, a, b, &number)
+                                              : scalar_binary(symbol, a, b, &number, err);
     if (outcome == SCALAR_FAILED)
         return false;
     if (outcome == SCALAR_EXACT) {
         *result = number;
         return true;
     }
-    if (compare_words(operator, a, b, result))
+    if (compare_words(symbol, a, b, result))
         return true;
-    if (!tuple_binary(tr, operator, a, b, result, &done, err))
+    if (!tuple_binary(tr, symbol, a, b, result, &done, err))
         return false;
     if (done)
         return true;
-    if (!apply_operator(tr, token_op(operator), operands, 2, result, err))
+    if (!apply_operator(tr, token_op(symbol), operands, 2, result, err))
         return false;
     if (outcome == SCALAR_ROUNDED) {
         number.tensor = result->tensor;
@@ -119,7 +119,7 @@ bool run_binary(tracer *tr, const instruction *i, size_t *next, error *err)
     lang_value result;
 
     (void)next;
-    if (!tracer_binary(tr, (token_kind)i->operator, & a, &b, &result, err))
+    if (!tracer_binary(tr, (token_kind)i->symbol, &a, &b, &result, err))
         return false;
     *top(tr) = result;
     return true;
@@ -127,17 +127,17 @@ bool run_binary(tracer *tr, const instruction *i, size_t *next, error *err)
 
 bool run_unary(tracer *tr, const instruction *i, size_t *next, error *err)
 {
-    const token_kind operator=(token_kind) i->operator;
-    const op_role role = operator== TOKEN_SUBTRACT ? ROLE_NEGATIVE :
-                         operator== TOKEN_ADD      ? ROLE_POSITIVE
-                                                   : ROLE_INVERT;
+    const token_kind symbol = (token_kind)i->symbol;
+    const op_role role = symbol == TOKEN_SUBTRACT ? ROLE_NEGATIVE
+                         : symbol == TOKEN_ADD    ? ROLE_POSITIVE
+                                                  : ROLE_INVERT;
     const lang_value a = *top(tr);
     scalar_outcome outcome = SCALAR_LEFT;
     lang_value result;
 
     (void)next;
     if (a.kind == LANG_NUMBER)
-        outcome = scalar_unary(operator, & a, &result, err);
+        outcome = scalar_unary(symbol, &a, &result, err);
     if (outcome == SCALAR_FAILED ||
         (outcome == SCALAR_LEFT && !call_role(tr, role, &a, 1, &result, err)))
         return false;
@@ -265,10 +265,10 @@ bool run_compare(tracer *tr, const instruction *i, size_t *next, error *err)
     (void)next;
     tr->height -= (size_t)i->n + 1;
     operands = tr->stack + tr->height;
-    if (!tracer_binary(tr, i->operators[0], &operands[0], &operands[1], &all, err))
+    if (!tracer_binary(tr, i->symbols[0], &operands[0], &operands[1], &all, err))
         return false;
     for (int k = 1; k < i->n; k++) {
-        if (!tracer_binary(tr, i->operators[k], &operands[k], &operands[k + 1], &one, err))
+        if (!tracer_binary(tr, i->symbols[k], &operands[k], &operands[k + 1], &one, err))
             return false;
         if (!known_truth(&all, &truth)) {
             if (!join_truth(tr, true, &all, &one, &all, err))

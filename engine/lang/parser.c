@@ -388,7 +388,7 @@ static bool parse_unary(parser *p, error *err)
     if (sign) {
         if (!lexer_next(&p->x, err) || !parse_unary(p, err))
             return false;
-        emit(p, CODE_UNARY, t.offset)->operator=(uint8_t) t.kind;
+        emit(p, CODE_UNARY, t.offset)->symbol = (uint8_t)t.kind;
     } else if (!parse_primary(p, err)) {
         return false;
     }
@@ -397,7 +397,7 @@ static bool parse_unary(parser *p, error *err)
 
         if (!lexer_next(&p->x, err) || !parse_unary(p, err))
             return false;
-        emit(p, CODE_BINARY, offset)->operator= TOKEN_POWER;
+        emit(p, CODE_BINARY, offset)->symbol = TOKEN_POWER;
     }
     parser_leave(p);
     return true;
@@ -413,7 +413,7 @@ static bool parse_binary(parser *p, int least, error *err)
 
         if (!lexer_next(&p->x, err) || !parse_binary(p, token_precedence(t.kind) + 1, err))
             return false;
-        emit(p, CODE_BINARY, t.offset)->operator=(uint8_t) t.kind;
+        emit(p, CODE_BINARY, t.offset)->symbol = (uint8_t)t.kind;
     }
     return true;
 }
@@ -434,7 +434,7 @@ static bool parse_is(parser *p, error *err)
 /* Comparisons chain: a < b < c. */
 static bool parse_comparison(parser *p, error *err)
 {
-    token_kind *operators = NULL;
+    token_kind *symbols = NULL;
     long offset = 0;
     size_t room = 0;
     int n = 0;
@@ -445,8 +445,8 @@ static bool parse_comparison(parser *p, error *err)
     if (parser_at(p, TOKEN_IS))
         return parse_is(p, err);
     while (token_is_comparison(p->x.token.kind)) {
-        operators = arena_grow(p->x.arena, operators, (size_t)n, &room, sizeof *operators);
-        operators[n++] = p->x.token.kind;
+        symbols = arena_grow(p->x.arena, symbols, (size_t)n, &room, sizeof *symbols);
+        symbols[n++] = p->x.token.kind;
         offset = n == 1 ? p->x.token.offset : offset;
         if (!lexer_next(&p->x, err) || !parse_binary(p, 1, err))
             return false;
@@ -455,7 +455,7 @@ static bool parse_comparison(parser *p, error *err)
         return true;
     i = emit(p, CODE_COMPARE, offset);
     i->n = n;
-    i->operators = operators;
+    i->symbols = symbols;
     return true;
 }
 

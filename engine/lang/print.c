@@ -11,8 +11,8 @@
 typedef struct printer {
     arena *arena;
     text *out;
-    table used;    /* names that stand for something already */
-    int functions; /* printed so far */
+    table used;                /* names that stand for something already */
+    int statements, functions; /* printed so far */
 } printer;
 
 /* A graph being printed: the name of every output of every node. */
@@ -47,10 +47,10 @@ static const char *fresh(printer *p, const char *wanted)
 static const char *fresh_for(printer *p, const node *n, int output)
 {
     if (n->output_count != 1) /* a node has one name, not one for each output */
-        return fresh(p, arena_format(p->arena, "v%d_%d", n->id, output));
+        return fresh(p, arena_format(p->arena, "v%d_%d", p->statements, output));
     if (n->name != NULL && is_name(n->name))
         return fresh(p, n->name);
-    return fresh(p, arena_format(p->arena, "v%d", n->id));
+    return fresh(p, arena_format(p->arena, "v%d", p->statements));
 }
 
 static const char *name_of(const scope *s, value v)
@@ -291,6 +291,7 @@ static void print_node(printer *p, scope *s, const node *n)
     const char *const *functions = print_functions(p, s, n);
     const attr *key = key_of(n);
 
+    p->statements++;
     for (int i = 0; i < n->output_count; i++)
         set_name(p, s, n, i, fresh_for(p, n, i));
     begin_line(p, s);
@@ -322,6 +323,7 @@ static void print_constant(printer *p, scope *s, const node *n)
         text_clear(&literal);
         return;
     }
+    p->statements++;
     set_name(p, s, n, 0, fresh_for(p, n, 0));
     begin_line(p, s);
     text_addf(p->out, "%s = ", s->names[n->id][0]);

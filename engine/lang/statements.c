@@ -111,7 +111,7 @@ static bool parse_assigned(parser *p, int count, error *err)
 static bool parse_augmented(parser *p, const lexer_place *start, error *err)
 {
     const lexer_place at_operator = lexer_mark(&p->x);
-    const token operator= p->x.token, name = start->token;
+    const token symbol = p->x.token, name = start->token;
     int count = 0;
     bool indexed;
 
@@ -125,14 +125,14 @@ static bool parse_augmented(parser *p, const lexer_place *start, error *err)
             return false;
         emit(p, CODE_INDEX_KEPT, name.offset)->n = count;
     }
-    if (p->x.token.offset != operator.offset)
+    if (p->x.token.offset != symbol.offset)
         return parser_fail(p, err, "this cannot be assigned to");
     lexer_return(&p->x, &at_operator);
     if (!lexer_next(&p->x, err) || !parse_expressions(p, err))
         return false;
-    emit(p, CODE_AUGMENT, operator.offset)->operator=(uint8_t) operator.kind;
+    emit(p, CODE_AUGMENT, symbol.offset)->symbol = (uint8_t)symbol.kind;
     if (indexed)
-        emit(p, CODE_SET_INDEX, operator.offset)->n = count;
+        emit(p, CODE_SET_INDEX, symbol.offset)->n = count;
     emit(p, CODE_STORE, name.offset)->text = name.text;
     return true;
 }

@@ -91,7 +91,7 @@ void tracer_bind(tracer *tr, const char *name, const lang_value *v);
 void tracer_store(tracer *tr, const char *name, const lang_value *v, long offset);
 
 /* a operator b, numbers folded; comparisons too. */
-bool tracer_binary(tracer *tr, token_kind operator, const lang_value * a, const lang_value *b,
+bool tracer_binary(tracer *tr, token_kind symbol, const lang_value *a, const lang_value *b,
                    lang_value *result, error *err);
 
 /* ---- Names (names.c) ------------------------------------------------------------------ */

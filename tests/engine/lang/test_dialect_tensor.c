@@ -17,45 +17,43 @@ static void product_and_point_bind_alike_and_tighter_than_sums(void **state)
 {
     (void)state;
     gives("x + x . x - x", "v1 = multiply(x, x)\nv2 = add(x, v1)\nv3 = subtract(v2, x)\nv3\n");
-    gives("x . x * w", "v1 = multiply(x, x)\nv3 = tensordot(v1, w, axes=1)\nv3\n");
-    gives("x * w . [2]", "v2 = tensordot(x, w, axes=1)\nv3 = array([2])\n"
-                         "v4 = multiply(v2, v3)\nv4\n");
+    gives("x . x * w", "v1 = multiply(x, x)\nv2 = tensordot(v1, w, axes=1)\nv2\n");
+    gives("x * w . [2]",
+          "v1 = tensordot(x, w, axes=1)\nv2 = array([2])\nv3 = multiply(v1, v2)\nv3\n");
 }
 
 static void a_vector_is_a_row_on_the_left_and_a_column_on_the_right(void **state)
 {
     (void)state;
-    gives("v * w", "v2 = reshape(v, shape=(1, 3))\nv3 = tensordot(v2, w, axes=1)\nv3\n");
-    gives("x * v", "v2 = reshape(v, shape=(3, 1))\nv3 = tensordot(x, v2, axes=1)\nv3\n");
+    gives("v * w", "v1 = reshape(v, shape=(1, 3))\nv2 = tensordot(v1, w, axes=1)\nv2\n");
+    gives("x * v", "v1 = reshape(v, shape=(3, 1))\nv2 = tensordot(x, v1, axes=1)\nv2\n");
 }
 
 static void a_scalar_counts_as_a_vector_of_one(void **state)
 {
     (void)state;
-    gives("3 + 4", "v0 = array([3])\nv1 = array([4])\nv2 = add(v0, v1)\nv2\n");
-    gives("n . 2.5", "v1 = reshape(n, shape=(1,))\nv2 = array([2.5])\n"
-                     "v3 = multiply(v1, v2)\nv3\n");
-    gives("-n . 2", "v1 = negative(n)\nv2 = reshape(v1, shape=(1,))\nv3 = array([2])\n"
-                    "v4 = multiply(v2, v3)\nv4\n");
+    gives("3 + 4", "v1 = array([3])\nv2 = array([4])\nv3 = add(v1, v2)\nv3\n");
+    gives("n . 2.5", "v1 = reshape(n, shape=(1,))\nv2 = array([2.5])\nv3 = multiply(v1, v2)\nv3\n");
+    gives("-n . 2", "v1 = negative(n)\nv2 = reshape(v1, shape=(1,))\nv3 = array([2])\nv4 = "
+                    "multiply(v2, v3)\nv4\n");
 }
 
 static void a_point_is_part_of_a_number_only_before_a_digit(void **state)
 {
     (void)state;
-    gives("1.5.2", "v0 = array([1.5])\nv1 = array([2])\nv2 = multiply(v0, v1)\nv2\n");
-    gives("1 . 5", "v0 = array([1])\nv1 = array([5])\nv2 = multiply(v0, v1)\nv2\n");
+    gives("1.5.2", "v1 = array([1.5])\nv2 = array([2])\nv3 = multiply(v1, v2)\nv3\n");
+    gives("1 . 5", "v1 = array([1])\nv2 = array([5])\nv3 = multiply(v1, v2)\nv3\n");
     gives("x.x", "v1 = multiply(x, x)\nv1\n");
-    gives("1e3", "v0 = array(1000.0)\nv0\n");
+    gives("1e3", "v1 = array(1000.0)\nv1\n");
 }
 
 static void functions_take_shapes_in_every_form(void **state)
 {
     (void)state;
     gives("one(2); one((2,)); one([2, 3]); zero(2, 3)",
-          "v0 = ones(shape=(2,), dtype=\"int64\")\nv1 = ones(shape=(2,), dtype=\"int64\")\n"
-          "v2 = ones(shape=(2, 3), dtype=\"int64\")\nv3 = zeros(shape=(2, 3), dtype=\"int64\")\n"
-          "v3\n");
-    gives("rand((2, 3), seed=7)", "v0 = rand(shape=(2, 3), seed=7)\nv0\n");
+          "v1 = ones(shape=(2,), dtype=\"int64\")\nv2 = ones(shape=(2,), dtype=\"int64\")\nv3 = "
+          "ones(shape=(2, 3), dtype=\"int64\")\nv4 = zeros(shape=(2, 3), dtype=\"int64\")\nv4\n");
+    gives("rand((2, 3), seed=7)", "v1 = rand(shape=(2, 3), seed=7)\nv1\n");
     gives("reshape(x, [-1]); reshape_tensor(x, 3, 2)",
           "v1 = reshape(x, shape=(-1,))\nv2 = reshape(x, shape=(3, 2))\nv2\n");
     gives("slice(x, [1, 0], [1, -1])", "v1 = x[1:2, 0:3]\nv1\n");

@@ -32,10 +32,30 @@ static bool fail_count(const op_def *op, int given, error *err)
                      least == 1 ? "" : "s", given);
 }
 
-/* A list of tensors may also be given as the rest of the arguments. */
-static int taken_positions(const op_param *p, const lang_value *first, int left)
+/* How many parameters behind the i-th could still be given by position. */
+static int open_positions(const op_def *op, const arguments *args, int i)
 {
-    if (p->kind != PARAM_TENSORS || first->kind == LANG_LIST || first->kind == LANG_TUPLE)
+    int count = op->param_count - i - 1;
+
+    for (int k = 0; k < args->keyword_count; k++) {
+        const op_param *p = op_param_find(op, args->keywords[k], strlen(args->keywords[k]));
+
+        count -= p != NULL && p - op->params > i;
+    }
+    return count;
+}
+
+/* How many of the arguments from `at` on the i-th parameter takes. A list of tensors
+ * may also be given as several: when the first is no list, or when there are more
+ * than the parameters that follow could take. */
+static int taken_positions(const op_def *op, const arguments *args, int i, int at)
+{
+    const lang_kind first = args->values[at].kind;
+    const int left = args->count - at;
+
+    if (op->params[i].kind != PARAM_TENSORS)
+        return 1;
+    if ((first == LANG_LIST || first == LANG_TUPLE) && left - 1 <= open_positions(op, args, i))
         return 1;
     return left;
 }
@@ -46,7 +66,7 @@ static bool sort_positional(const op_def *op, const arguments *args, slot *slots
 
     for (int i = 0; i < op->param_count && at < args->count; i++) {
         slots[i].values = &args->values[at];
-        slots[i].count = taken_positions(&op->params[i], &args->values[at], args->count - at);
+        slots[i].count = taken_positions(op, args, i, at);
         at += slots[i].count;
     }
     return at == args->count || fail_count(op, args->count + args->keyword_count, err);

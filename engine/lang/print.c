@@ -6,7 +6,7 @@
 
 #include "engine/base/name.h"
 #include "engine/lang/constant.h"
-#include "engine/lang/literals.h"
+#include "engine/lang/literal_write.h"
 
 typedef struct printer {
     arena *arena;

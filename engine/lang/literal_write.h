@@ -1,4 +1,4 @@
-/* literals -- constants and index keys as program text, and keys back.
+/* literal_write -- constants and index keys as program text, and keys back.
  *
  * What is written here reads back to the same bits; only NaN's payload is lost. */
 #pragma once

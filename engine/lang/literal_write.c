@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/lang/literals.h"
+#include "engine/lang/literal_write.h"
 
 #include <inttypes.h>
 #include <math.h>

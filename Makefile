@@ -24,7 +24,8 @@ LDFLAGS  += $(SANFLAGS)
 SRC   = $(shell find engine storage server -name '*.c' -o -name '*.cc')
 OBJ   = $(patsubst %,$(OUT)/%.o,$(SRC))
 LIB   = $(filter-out $(OUT)/server/main.c.o,$(OBJ))
-TESTS = $(patsubst %.c,$(OUT)/%,$(shell find tests -name 'test_*.c'))
+TESTLIB = $(patsubst %,$(OUT)/%.o,$(shell find tests/lib -name '*.c'))
+TESTS = $(patsubst %.c,$(OUT)/%,$(shell find tests -name 'test_*.c' -o -name 'tool_*.c'))
 
 all: $(OUT)/tensord
 
@@ -32,6 +33,8 @@ all: $(OUT)/tensord
 # integers that wrap, and the same bits on every machine (no fused multiply-add
 # behind our back).
 $(OUT)/engine/%.o: CFLAGS += -O3 -fno-math-errno -ffp-contract=off -fwrapv
+
+$(OUT)/tests/%.o: CFLAGS += -Wno-stack-usage
 
 $(OUT)/%.c.o: %.c
 	@mkdir -p $(@D)
@@ -48,7 +51,7 @@ $(OUT)/libtensord.a: $(LIB)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(OUT)/tests/%: $(OUT)/tests/%.c.o $(OUT)/libtensord.a
+$(OUT)/tests/%: $(OUT)/tests/%.c.o $(TESTLIB) $(OUT)/libtensord.a
 	$(CC) $(LDFLAGS) $^ -lcmocka -lcurl $(LDLIBS) -o $@
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
@@ -56,4 +59,31 @@ $(OUT)/tests/%: $(OUT)/tests/%.c.o $(OUT)/libtensord.a
 api: $(OUT)/tensord
 	$(OUT)/tensord --write-api api-spec
 
-.PHONY: all api
+test: deps
+	@$(MAKE) -s -j2 $(OUT)/tensord $(TESTS)
+	@tests/run.sh $(OUT)
+
+check: $(OUT)/tensord
+	tests/check/layers.sh
+	tests/check/vectorised.sh $(OUT)
+	clang-format --dry-run -Werror $$(find engine storage server tests -name '*.[ch]' ! -name '*.tmpl.h')
+	@mkdir -p $(OUT)/api-spec
+	$(OUT)/tensord --write-api $(OUT)/api-spec
+	for f in $(OUT)/api-spec/*; do diff -u api-spec/$$(basename $$f) $$f || exit 1; done
+	@echo "check: clean"
+
+# What is missing is installed first; make then starts anew, to see what it brought.
+run: deps
+	@$(MAKE) -s -j2 all
+	@tools/run.sh $(OUT)/tensord
+
+bench: $(OUT)/tests/bench/bench
+	tests/bench/run.sh $(OUT)
+
+deps:
+	@tools/deps.sh
+
+clean:
+	rm -rf build build-san build-tsan
+
+.PHONY: all api test check run bench deps clean

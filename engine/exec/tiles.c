@@ -189,7 +189,7 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
         const void *in[TILE_INPUTS] = {w->operand[t->in[0]], w->operand[t->in[1]],
                                        w->operand[t->in[2]]};
 
-        t->kernel((size_t)padded, w->operand[t->out], in);
+        t->kernel((size_t)(t->exact ? n : padded), w->operand[t->out], in);
     }
     for (int k = 0; out >= 0 && n != padded && k < p->output_count; k++)
         memcpy(w->machine->output[k] + (size_t)out * p->outputs[k].size,

@@ -242,6 +242,11 @@ bool value_equal(value a, value b)
     return a.node == b.node && a.index == b.index;
 }
 
+bool type_equal(const type *a, const type *b)
+{
+    return a->dtype == b->dtype && a->weak == b->weak && shape_equal(&a->shape, &b->shape);
+}
+
 const tensor *value_constant(value v)
 {
     return v.node->constant;

@@ -107,6 +107,7 @@ void graph_add_output(graph *g, value v);
 
 const type *value_type(value v);
 bool value_equal(value a, value b);
+bool type_equal(const type *a, const type *b);
 
 /* The constant of a value, or NULL. */
 const tensor *value_constant(value v);

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+/* Of one operand: a dozen operands stay in the first-level cache. */
+static int64_t tile_bytes = 2048;
+
 enum {
-    TILE_BYTES = 2048,  /* of one operand: a dozen operands stay in the first-level cache */
     SHORT_AXIS = 64,    /* a tile axis below this is not worth a tile of its own */
     SHORT_RUN = 32      /* a run below this is folded by columns if that is possible */
 };
@@ -152,9 +154,15 @@ static void set_leaves(tile_program *p, const axes *x, const layout *const *layo
     }
 }
 
+void tile_set_bytes(int64_t bytes)
+{
+    tile_bytes = bytes;
+}
+
+/* A multiple of REDUCE_LANES that divides FOLD_BLOCK, so that tiles end where blocks do. */
 static int64_t tile_length(size_t element_size)
 {
-    const int64_t n = TILE_BYTES / (int64_t)element_size;
+    const int64_t n = tile_bytes / (int64_t)element_size;
 
     return n < 128 ? 128 : n > 1024 ? 1024 : n;
 }

@@ -46,6 +46,7 @@ typedef struct tile_leaf {
 typedef struct tile_instruction {
     kernel_fn *kernel;
     int out, in[TILE_INPUTS];
+    bool exact; /* of the elements there are, without padding: the kernel reports */
 } tile_instruction;
 
 typedef struct tile_output {
@@ -75,6 +76,10 @@ typedef struct tile_program {
     dtype result; /* the type stored */
     int value;    /* the operand that is folded */
 } tile_program;
+
+/* Sets the bytes of an operand's tile, a power of two. For tests and benchmarks: results
+ * do not depend on it. Not thread-safe. */
+void tile_set_bytes(int64_t bytes);
 
 /* The number of tasks that the space is cut into, and bytes of scratch per thread
  * and for all together. All follow from the program alone. */

@@ -50,6 +50,7 @@ static int emit(builder *b, kernel_fn *kernel, int out, const int *in, int input
         return out;
     }
     b->instruction_count++;
+    i->exact = false;
     i->kernel = kernel;
     i->out = out >= 0 ? out : REGISTER + b->register_count++;
     for (int k = 0; k < TILE_INPUTS; k++)
@@ -159,6 +160,9 @@ static held emit_operation(builder *b, const node *n)
         in[i] = convert(b, value_held(b, n->inputs[i]), casts[i]).operand;
     note_size(b, computed(loop));
     result.operand = emit(b, n->op->kernel[computed(loop)], -1, in, n->input_count);
+    if (b->instruction_count > 0)
+        b->instructions[b->instruction_count - 1].exact =
+            (n->op->traits & OP_REPORTS) != 0 && dtype_is_integer(loop);
     if (is_half(result.dtype))
         result.operand = emit(b, kernel_round(result.dtype), -1, &result.operand, 1);
     return result;

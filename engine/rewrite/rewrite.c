@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "engine/rewrite/private.h"
+#include "engine/rewrite/rules.h"
 
 enum { FOLD_ELEMENTS = 4096 }; /* larger constants are left to the plan */
 
+static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err);
 static bool rewrite_nodes(rewriter *r, const graph *from, graph_map *map, error *err);
 
 /* ---- Folding ----------------------------------------------------------------------- */
@@ -77,6 +79,54 @@ static bool fold(rewriter *r, const node *n, value *outputs, error *err)
     return replace_by_constants(r, n, tensors, outputs, err);
 }
 
+/* ---- Rules ----------------------------------------------------------------------------- */
+
+/* Builds a rule's replacement for what its variables stand for. Nodes of a replacement
+ * are few and ours, and each comes after its inputs. */
+static bool build_replacement(rewriter *r, const rule *rule, const value variables[RULE_VARIABLES],
+                              value *result, error *err)
+{
+    const graph *from = rule->to.node->graph;
+    graph_map *map = graph_map_new(from, r->to);
+
+    for (int i = 0; i < RULE_VARIABLES; i++)
+        graph_map_set(map, from->inputs[i], variables[i]);
+    for (int i = 0; i <= rule->to.node->id; i++) {
+        node *n = from->nodes[i];
+
+        if (n->op != &op_input && !rewrite_node(r, map, n, err))
+            return false;
+    }
+    *result = graph_map_get(map, rule->to);
+    return true;
+}
+
+/* Replaces the node by what the first rule that fits gives. A rule whose replacement
+ * has another type, or none, does not fit. */
+static void apply_rules(rewriter *r, const node *n, value *outputs)
+{
+    int count;
+    const rule *rules = rules_all(&count);
+
+    if (r->options->only_lower || r->depth > 0 || n->output_count != 1)
+        return;
+    r->depth++;
+    for (int i = 0; i < count; i++) {
+        value variables[RULE_VARIABLES], result;
+        error ignored = {0};
+
+        if (rules[i].op != n->op || !rule_takes(&rules[i], n->types[0].dtype) ||
+            !rule_matches(&rules[i], n->op, n->inputs, n->input_count, n->attrs, variables) ||
+            !build_replacement(r, &rules[i], variables, &result, &ignored) ||
+            !type_equal(value_type(result), &n->types[0]))
+            continue;
+        outputs[0] = result;
+        r->options->fired++;
+        break;
+    }
+    r->depth--;
+}
+
 /* ---- Applying ------------------------------------------------------------------------ */
 
 static bool apply_new(rewriter *r, const op_def *op, const value *inputs, int count,
@@ -87,8 +137,10 @@ static bool apply_new(rewriter *r, const op_def *op, const value *inputs, int co
 
     if (n == NULL)
         return false;
-    if (n->definition == NULL)
-        return fold(r, n, outputs, err);
+    if (n->definition == NULL) {
+        apply_rules(r, n, outputs);
+        return outputs[0].node != n || fold(r, n, outputs, err);
+    }
     map = graph_map_new(n->definition, r->to);
     for (int i = 0; i < n->definition->input_count; i++)
         graph_map_set(map, n->definition->inputs[i], n->definition->captured[i]);

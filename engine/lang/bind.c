@@ -10,7 +10,7 @@ typedef struct slot {
     int count;
 } slot;
 
-/* ---- Sorting the arguments to the parameters ----------------------------------------------- */
+/* ---- Sorting the arguments to the parameters -------------------------------- */
 
 /* Whether a call must give the parameter. A list of tensors that is not the first
  * may be left out: it is empty then. */
@@ -120,8 +120,7 @@ static bool check_given(const op_def *op, const arguments *args, const slot *slo
     return true;
 }
 
-/* ---- Inputs ------------------------------------------------------------------------------------
- */
+/* ---- Inputs ----------------------------------------------------------------- */
 
 static bool add_input(bound_call *call, value v)
 {
@@ -191,8 +190,7 @@ static bool bind_tensors(tracer *tr, const op_def *op, const op_param *p, const 
     return true;
 }
 
-/* ---- Attributes --------------------------------------------------------------------------------
- */
+/* ---- Attributes ------------------------------------------------------------- */
 
 static bool bind_graph(tracer *tr, const op_def *op, const op_param *p, const lang_value *v,
                        bound_call *call, attr *result, error *err)

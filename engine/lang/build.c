@@ -8,7 +8,7 @@
 #include "engine/lang/dialect_tensor.h"
 #include "engine/lang/tracer.h"
 
-/* ---- What a program says -------------------------------------------------------------------- */
+/* ---- What a program says ---------------------------------------------------- */
 
 /* The result as tensors: one, or the items of a tuple. */
 static bool record_result(tracer *tr, lang_program *program, error *err)
@@ -49,8 +49,7 @@ static void close_lines(lang_program *program)
         program->line_count++;
 }
 
-/* ---- Programs ---------------------------------------------------------------------------------
- */
+/* ---- Programs --------------------------------------------------------------- */
 
 static bool check_utf8(const char *text, size_t length, error *err)
 {
@@ -103,8 +102,7 @@ bool lang_build(graph *g, const char *text, size_t length, const lang_options *o
     return record_result(&tr, result, err) || error_at_text(err, c.text, tr.result_offset);
 }
 
-/* ---- Function bodies ----------------------------------------------------------------------------
- */
+/* ---- Function bodies -------------------------------------------------------- */
 
 /* The text is not the caller's: its places mean nothing there. */
 static bool forget_place(error *err)

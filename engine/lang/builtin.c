@@ -36,7 +36,7 @@ static bool take(const char *who, const arguments *args, const char *const *name
     return true;
 }
 
-/* ---- print ---------------------------------------------------------------------------------- */
+/* ---- print ------------------------------------------------------------------ */
 
 void tracer_print(tracer *tr, lang_printed item)
 {
@@ -142,8 +142,7 @@ static bool run_print(tracer *tr, const arguments *args, lang_value *result, err
     return true;
 }
 
-/* ---- What is known ------------------------------------------------------------------------------
- */
+/* ---- What is known ---------------------------------------------------------- */
 
 static bool run_len(tracer *tr, const arguments *args, lang_value *result, error *err)
 {

@@ -3,7 +3,7 @@
 
 #include "engine/lang/tracer.h"
 
-/* ---- Functions of the program -------------------------------------------------------------- */
+/* ---- Functions of the program ----------------------------------------------- */
 
 static int find_parameter(const code_function *head, const char *name)
 {
@@ -92,7 +92,7 @@ static bool call_function(tracer *tr, lang_function *f, const arguments *args, l
     return true;
 }
 
-/* ---- Sub-graphs ------------------------------------------------------------------------------ */
+/* ---- Sub-graphs ------------------------------------------------------------- */
 
 /* Makes the value, or the items of a tuple, the outputs of the sub-graph that is
  * being built. */
@@ -149,8 +149,7 @@ graph *call_traced_code(tracer *tr, size_t start, int n, bool *is_tuple, error *
     return inner;
 }
 
-/* ---- Operations -------------------------------------------------------------------------------
- */
+/* ---- Operations ------------------------------------------------------------- */
 
 bool call_op(tracer *tr, const op_def *op, const arguments *args, lang_value *result, error *err)
 {

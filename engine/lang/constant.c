@@ -6,7 +6,7 @@
 
 #include "engine/lang/scalar.h"
 
-/* ---- Wide types: one of each class --------------------------------------------------------- */
+/* ---- Wide types: one of each class ------------------------------------------ */
 
 static dtype wide_type(dtype t)
 {
@@ -103,7 +103,7 @@ const void *constant_elements(const tensor *t, arena *a)
     return constant_widen(dense, t->dtype, n, a);
 }
 
-/* ---- Scalars --------------------------------------------------------------------------------- */
+/* ---- Scalars ---------------------------------------------------------------- */
 
 value constant_scalar(tracer *tr, const lang_value *number, bool weak, error *err)
 {
@@ -114,8 +114,7 @@ value constant_scalar(tracer *tr, const lang_value *number, bool weak, error *er
     return graph_scalar(tr->graph, type, room, weak, err);
 }
 
-/* ---- Arrays -----------------------------------------------------------------------------------
- */
+/* ---- Arrays ----------------------------------------------------------------- */
 
 /* Whether an integer type holds the number; bools and floats are not asked. */
 static bool check_range(const lang_value *v, dtype type, error *err)

@@ -44,7 +44,7 @@ static bool is_visible(const tracer *tr, value v)
     return false;
 }
 
-/* ---- Nested sequences ---------------------------------------------------------------------- */
+/* ---- Nested sequences ------------------------------------------------------- */
 
 /* What a nested sequence looks like: its shape along the first items, and what
  * its leaves are. */
@@ -199,7 +199,7 @@ static bool sequence_array(tracer *tr, const lang_value *v, const dtype *type, v
     return true;
 }
 
-/* ---- Tensors -------------------------------------------------------------------------------- */
+/* ---- Tensors ---------------------------------------------------------------- */
 
 static bool fail_kind(const lang_value *v, const char *who, error *err)
 {
@@ -262,8 +262,7 @@ bool lang_tensor(graph *g, const lang_value *v, const char *who, value *result, 
     return convert_tensor(&tr, v, who, result, err);
 }
 
-/* ---- Known numbers -----------------------------------------------------------------------------
- */
+/* ---- Known numbers ---------------------------------------------------------- */
 
 bool convert_known(const lang_value *v, lang_value *number)
 {

@@ -18,8 +18,7 @@ typedef struct decimal {
     int count, exponent;
 } decimal;
 
-/* ---- Digits -----------------------------------------------------------------------------------
- */
+/* ---- Digits ----------------------------------------------------------------- */
 
 /* x rounded to a type. */
 static double rounded_to(double x, dtype type)
@@ -147,8 +146,7 @@ static void write_positional(const decimal *d, text *t)
         text_add_char(t, digit_at(d, -i));
 }
 
-/* ---- One number ---------------------------------------------------------------------------------
- */
+/* ---- One number ------------------------------------------------------------- */
 
 static void write_special(double x, text *t)
 {

@@ -22,7 +22,7 @@ static bool fail_at(speaker *s, long offset, error *err)
     return error_at_text(err, s->p.x.text, offset);
 }
 
-/* ---- Operands ------------------------------------------------------------------------------- */
+/* ---- Operands --------------------------------------------------------------- */
 
 /* The value as a tensor with a type of its own: numbers are not weak here. */
 static bool operand(speaker *s, const lang_value *v, value *result, error *err)
@@ -55,7 +55,7 @@ static bool vector_operand(speaker *s, const lang_value *v, value *result, error
     return value_type(*result)->shape.rank > 0 || reshaped(s, *result, 1, -1, result, err);
 }
 
-/* ---- Operators ------------------------------------------------------------------------------- */
+/* ---- Operators -------------------------------------------------------------- */
 
 static bool elementwise(speaker *s, token_kind symbol, const lang_value *a, const lang_value *b,
                         lang_value *result, error *err)
@@ -110,8 +110,7 @@ static bool apply(speaker *s, const token *symbol, const lang_value *a, const la
     return (ok && tracer_charge(s->tr, 1, err)) || fail_at(s, symbol->offset, err);
 }
 
-/* ---- Functions --------------------------------------------------------------------------------
- */
+/* ---- Functions -------------------------------------------------------------- */
 
 typedef bool speaker_fn(speaker *s, const arguments *args, lang_value *result, error *err);
 
@@ -352,8 +351,7 @@ static bool run_function(speaker *s, const char *name, const arguments *args, la
     return f->run(s, args, result, err);
 }
 
-/* ---- Primaries ----------------------------------------------------------------------------------
- */
+/* ---- Primaries -------------------------------------------------------------- */
 
 /* Expressions up to a closing bracket, onto the stack of the tracer; keywords
  * come last. */

@@ -5,7 +5,7 @@
 #include "engine/lang/scalar.h"
 #include "engine/lang/tracer.h"
 
-/* ---- The tracer ------------------------------------------------------------------------- */
+/* ---- The tracer ------------------------------------------------------------- */
 
 void tracer_init(tracer *tr, graph *g, const lang_options *options)
 {
@@ -97,7 +97,7 @@ void tracer_store(tracer *tr, const char *name, const lang_value *v, long offset
         graph_name(v->tensor, name);
 }
 
-/* ---- Operands ------------------------------------------------------------------------------ */
+/* ---- Operands --------------------------------------------------------------- */
 
 static bool run_bool(tracer *tr, const instruction *i, size_t *next, error *err)
 {

@@ -14,7 +14,7 @@ typedef struct key {
     int input_count;
 } key;
 
-/* ---- Sequences ---------------------------------------------------------------------------- */
+/* ---- Sequences -------------------------------------------------------------- */
 
 /* A part of a slice, or the default if it is None. */
 static bool slice_part(const lang_value *v, int64_t missing, int64_t *result, error *err)
@@ -117,8 +117,7 @@ bool index_unpack(tracer *tr, const lang_value *x, int n, lang_value *result, er
     return true;
 }
 
-/* ---- Keys of tensors ---------------------------------------------------------------------------
- */
+/* ---- Keys of tensors -------------------------------------------------------- */
 
 static bool bound(const lang_value *v, bool *has, int64_t *at, error *err)
 {

@@ -25,7 +25,7 @@
 #include "engine/base/text.h"
 #include "engine/graph/graph.h"
 
-/* ---- Values --------------------------------------------------------------------- */
+/* ---- Values ----------------------------------------------------------------- */
 
 typedef enum lang_kind {
     LANG_NONE,
@@ -82,7 +82,7 @@ struct lang_value {
     value tensor; /* LANG_TENSOR; LANG_NUMBER: its node if it has one already */
 };
 
-/* ---- Building ------------------------------------------------------------------- */
+/* ---- Building --------------------------------------------------------------- */
 
 typedef enum lang_dialect { LANG_NUMPY, LANG_TENSOR_STATEMENTS } lang_dialect;
 
@@ -176,7 +176,7 @@ bool lang_expand(graph *g, const op_def *op, const value *inputs, int count, con
 bool lang_index_parse(arena *a, const char *text, size_t length, int operands, attr *result,
                       error *err);
 
-/* ---- Printing ------------------------------------------------------------------- */
+/* ---- Printing --------------------------------------------------------------- */
 
 /* Adds to t a program whose building gives the nodes of g once more, in their
  * order: one statement a node, sub-graphs as functions, and g's outputs as the

@@ -67,7 +67,7 @@ const char *token_text(const lexer *x, const token *t)
     }
 }
 
-/* ---- Between the tokens ---------------------------------------------------------- */
+/* ---- Between the tokens ----------------------------------------------------- */
 
 static bool fail(const lexer *x, const char *at, error *err, const char *what)
 {
@@ -145,7 +145,7 @@ static bool read_indentation(lexer *x, bool *is_indent, error *err)
     return true;
 }
 
-/* ---- Words and marks --------------------------------------------------------------- */
+/* ---- Words and marks -------------------------------------------------------- */
 
 /* The row with the given text, among words or among the others. */
 static token_kind find_row(const char *text, size_t length, bool word)
@@ -221,7 +221,7 @@ static void count_bracket(lexer *x)
     }
 }
 
-/* ---- One token -------------------------------------------------------------------- */
+/* ---- One token -------------------------------------------------------------- */
 
 static bool is_digit(char c)
 {

@@ -14,7 +14,7 @@ static bool fail_at(const lexer *x, long offset, error *err, const char *what)
     return error_at_text(err, x->text, offset);
 }
 
-/* ---- Integers ------------------------------------------------------------------------ */
+/* ---- Integers --------------------------------------------------------------- */
 
 static int digit_value(char c)
 {
@@ -62,7 +62,7 @@ static int prefix_base(const char *at)
     }
 }
 
-/* ---- Floats -------------------------------------------------------------------------- */
+/* ---- Floats ----------------------------------------------------------------- */
 
 static const char *skip_digits(const char *at)
 {
@@ -153,7 +153,7 @@ bool literal_read_number(lexer *x, error *err)
     return true;
 }
 
-/* ---- Strings ------------------------------------------------------------------------- */
+/* ---- Strings ---------------------------------------------------------------- */
 
 /* Reads n hexadecimal digits; -1 if there are fewer. */
 static int32_t read_hex(const lexer *x, int n)

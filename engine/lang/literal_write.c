@@ -9,8 +9,7 @@
 #include "engine/base/number.h"
 #include "engine/lang/constant.h"
 
-/* ---- Numbers ----------------------------------------------------------------------------------
- */
+/* ---- Numbers ---------------------------------------------------------------- */
 
 static void write_special(double x, text *t)
 {
@@ -81,8 +80,7 @@ void literal_write_scalar(const tensor *x, arena *a, text *t)
     write_element(constant_elements(x, a), x->dtype, 0, t);
 }
 
-/* ---- Arrays ------------------------------------------------------------------------------------
- */
+/* ---- Arrays ----------------------------------------------------------------- */
 
 static void write_axis(const tensor *x, const void *elements, int axis, int64_t *next, text *t)
 {

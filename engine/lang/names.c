@@ -5,7 +5,7 @@
 #include "engine/lang/scalar.h"
 #include "engine/lang/tracer.h"
 
-/* ---- What names mean by themselves ------------------------------------------------------ */
+/* ---- What names mean by themselves ------------------------------------------ */
 
 typedef struct constant {
     const char *name;
@@ -106,7 +106,7 @@ bool name_is_taken(const char *name)
     return find_known(name, &v) || strcmp(name, "np") == 0 || strcmp(name, "numpy") == 0;
 }
 
-/* ---- Where names are looked up ---------------------------------------------------------- */
+/* ---- Where names are looked up ---------------------------------------------- */
 
 static binding *find_assigned(const tracer *tr, const char *name)
 {

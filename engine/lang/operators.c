@@ -10,7 +10,7 @@ static lang_value *top(tracer *tr)
     return &tr->stack[tr->height - 1];
 }
 
-/* ---- Operators ------------------------------------------------------------------------------- */
+/* ---- Operators -------------------------------------------------------------- */
 
 static bool are_numbers(const lang_value *a, const lang_value *b)
 {
@@ -145,8 +145,7 @@ bool run_unary(tracer *tr, const instruction *i, size_t *next, error *err)
     return true;
 }
 
-/* ---- Truth -------------------------------------------------------------------------------------
- */
+/* ---- Truth ------------------------------------------------------------------ */
 
 bool known_truth(const lang_value *v, bool *truth)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Tokens ---------------------------------------------------------------------------- */
+/* ---- Tokens ----------------------------------------------------------------- */
 
 bool parser_fail(parser *p, error *err, const char *format, ...)
 {
@@ -69,7 +69,7 @@ static instruction *emit(parser *p, code_kind kind, long offset)
     return code_add(p->code, kind, offset);
 }
 
-/* ---- Atoms ------------------------------------------------------------------------------ */
+/* ---- Atoms ------------------------------------------------------------------ */
 
 static bool parse_number(parser *p, error *err)
 {
@@ -208,7 +208,7 @@ static bool parse_atom(parser *p, error *err)
     }
 }
 
-/* ---- Calls, indices, attributes ------------------------------------------------------------ */
+/* ---- Calls, indices, attributes --------------------------------------------- */
 
 /* One argument; the name of a keyword is added to names. */
 static bool parse_argument(parser *p, const char ***names, size_t *room, int *keywords, error *err)
@@ -370,7 +370,7 @@ static bool parse_primary(parser *p, error *err)
     }
 }
 
-/* ---- Operators ------------------------------------------------------------------------------ */
+/* ---- Operators -------------------------------------------------------------- */
 
 static bool is_sign(token_kind kind)
 {
@@ -493,8 +493,7 @@ static bool parse_logical(parser *p, token_kind word, error *err)
     return true;
 }
 
-/* ---- Conditional expressions and lambda -------------------------------------------------------
- */
+/* ---- Conditional expressions and lambda ------------------------------------- */
 
 /* Moves the first n of the instructions in [start, count) behind the others. */
 static void rotate(code *c, size_t start, size_t n)

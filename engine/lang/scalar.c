@@ -62,7 +62,7 @@ bool scalar_as_int64(const lang_value *a, int64_t *result)
     return a->kind == LANG_NUMBER && a->number <= LANG_INT;
 }
 
-/* ---- Integers -------------------------------------------------------------------------- */
+/* ---- Integers --------------------------------------------------------------- */
 
 static scalar_outcome overflow(error *err)
 {
@@ -148,7 +148,7 @@ static scalar_outcome int_binary(token_kind symbol, wide a, wide b, lang_value *
     }
 }
 
-/* ---- Floats and complex numbers ---------------------------------------------------------- */
+/* ---- Floats and complex numbers --------------------------------------------- */
 
 static scalar_outcome give_float(double x, lang_value *result)
 {
@@ -204,7 +204,7 @@ static scalar_outcome complex_binary(token_kind symbol, const lang_value *a, con
     }
 }
 
-/* ---- Operators ---------------------------------------------------------------------------- */
+/* ---- Operators -------------------------------------------------------------- */
 
 static bool is_bitwise(token_kind symbol)
 {

@@ -21,8 +21,7 @@ typedef struct picture {
     text word; /* the element being written */
 } picture;
 
-/* ---- Elements by themselves --------------------------------------------------------------------
- */
+/* ---- Elements by themselves ------------------------------------------------- */
 
 static void add_blanks(text *t, int n)
 {

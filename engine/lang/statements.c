@@ -10,7 +10,7 @@ static instruction *emit(parser *p, code_kind kind, long offset)
     return code_add(p->code, kind, offset);
 }
 
-/* ---- Targets of assignments --------------------------------------------------------------- */
+/* ---- Targets of assignments ------------------------------------------------- */
 
 static bool parse_targets(parser *p, token_kind close, error *err);
 
@@ -137,7 +137,7 @@ static bool parse_augmented(parser *p, const lexer_place *start, error *err)
     return true;
 }
 
-/* ---- Simple statements --------------------------------------------------------------------- */
+/* ---- Simple statements ------------------------------------------------------ */
 
 /* An expression statement, an assignment, or an augmented one. */
 static bool parse_assignment(parser *p, error *err)
@@ -252,8 +252,7 @@ static bool parse_line(parser *p, error *err)
     return parser_at(p, TOKEN_END) || lexer_next(&p->x, err);
 }
 
-/* ---- Functions --------------------------------------------------------------------------------
- */
+/* ---- Functions -------------------------------------------------------------- */
 
 /* The body of a def, on its line or as a block below it. */
 static bool parse_body(parser *p, error *err)
@@ -334,8 +333,7 @@ static bool parse_block(parser *p, error *err)
     return parser_at(p, TOKEN_END) || lexer_next(&p->x, err);
 }
 
-/* ---- Programs ----------------------------------------------------------------------------------
- */
+/* ---- Programs --------------------------------------------------------------- */
 
 instruction *code_add(code *c, code_kind kind, long offset)
 {

@@ -64,7 +64,7 @@ typedef struct arguments {
     const lang_value *values; /* count + keyword_count */
 } arguments;
 
-/* ---- Running (evaluate.c) ------------------------------------------------------------ */
+/* ---- Running (evaluate.c) --------------------------------------------------- */
 
 /* A tracer for g with the rest empty. */
 void tracer_init(tracer *tr, graph *g, const lang_options *options);
@@ -94,7 +94,7 @@ void tracer_store(tracer *tr, const char *name, const lang_value *v, long offset
 bool tracer_binary(tracer *tr, token_kind symbol, const lang_value *a, const lang_value *b,
                    lang_value *result, error *err);
 
-/* ---- Names (names.c) ------------------------------------------------------------------ */
+/* ---- Names (names.c) -------------------------------------------------------- */
 
 /* The value of a name: the program's, an input or stored variable, a constant,
  * an operation, in that order; ERR_UNKNOWN_NAME or ERR_UNKNOWN_OP otherwise. */
@@ -108,7 +108,7 @@ bool name_load_from(tracer *tr, const char *module, const char *name, code_use u
  * a function of the language, a constant, an element type. */
 bool name_is_taken(const char *name);
 
-/* ---- Attributes of values (attribute.c) ----------------------------------------------- */
+/* ---- Attributes of values (attribute.c) ------------------------------------- */
 
 bool attribute_load(tracer *tr, const lang_value *x, const char *name, code_use use,
                     lang_value *result, error *err);
@@ -116,7 +116,7 @@ bool attribute_load(tracer *tr, const lang_value *x, const char *name, code_use 
 /* The lengths of a value's axes as a tuple, computed where not known. */
 bool attribute_shape(tracer *tr, value x, lang_value *result, error *err);
 
-/* ---- Calls (call.c, bind.c, builtin.c) --------------------------------------------------- */
+/* ---- Calls (call.c, bind.c, builtin.c) -------------------------------------- */
 
 bool call_value(tracer *tr, const lang_value *callee, const arguments *args, lang_value *result,
                 error *err);
@@ -188,7 +188,7 @@ typedef struct bound_call {
 
 bool bind_call(tracer *tr, const op_def *op, const arguments *args, bound_call *call, error *err);
 
-/* ---- Indices (index.c) --------------------------------------------------------------------- */
+/* ---- Indices (index.c) ------------------------------------------------------ */
 
 /* The n items of a sequence, or of a tensor along its first axis, as a sequence;
  * n is negative for as many as there are. */
@@ -200,7 +200,7 @@ bool index_get(tracer *tr, const lang_value *x, const lang_value *items, int n, 
 bool index_set(tracer *tr, const lang_value *x, const lang_value *items, int n, const lang_value *v,
                lang_value *result, error *err);
 
-/* ---- Conversions (convert.c) ----------------------------------------------------------------- */
+/* ---- Conversions (convert.c) ------------------------------------------------ */
 
 /* The value as a tensor; who is named in errors. */
 bool convert_tensor(tracer *tr, const lang_value *v, const char *who, value *result, error *err);

@@ -53,13 +53,74 @@ static void read_corpus(const char *folder)
 
 /* Words that matter to the language. */
 static const char *const words[] = {
-    "(",     ")",    "[",    "]",       ",",      ":",    ";",     "\n",   "\n    ", ".",
-    "=",     "+=",   "**",   "-",       "@",      "~",    "x",     "v",    "p",      "n",
-    "1",     "-1",   "2.5",  "1e400",   "None",   "...",  "1j",    "'a'",  "def f(", "return ",
-    "lambda ", " if ", " else ", " and ", " not ", " is ", "print(", "del ", "x[",     "cond(p, ",
-    "sum(",  "np.",  ".T",   ".shape",  "axis=",  "array(", "dtype=", "\"", "\\",    "#",
-    "9223372036854775807", "18446744073709551615", " < ", "//", "%", "<<", "nan", "[[1,2],[3,4]]",
-    "m", "i8", "u", "w", ".reshape(", "zeros(", "softmax(", "divmod(", "concatenate([", "stack([",
+    "(",
+    ")",
+    "[",
+    "]",
+    ",",
+    ":",
+    ";",
+    "\n",
+    "\n    ",
+    ".",
+    "=",
+    "+=",
+    "**",
+    "-",
+    "@",
+    "~",
+    "x",
+    "v",
+    "p",
+    "n",
+    "1",
+    "-1",
+    "2.5",
+    "1e400",
+    "None",
+    "...",
+    "1j",
+    "'a'",
+    "def f(",
+    "return ",
+    "lambda ",
+    " if ",
+    " else ",
+    " and ",
+    " not ",
+    " is ",
+    "print(",
+    "del ",
+    "x[",
+    "cond(p, ",
+    "sum(",
+    "np.",
+    ".T",
+    ".shape",
+    "axis=",
+    "array(",
+    "dtype=",
+    "\"",
+    "\\",
+    "#",
+    "9223372036854775807",
+    "18446744073709551615",
+    " < ",
+    "//",
+    "%",
+    "<<",
+    "nan",
+    "[[1,2],[3,4]]",
+    "m",
+    "i8",
+    "u",
+    "w",
+    ".reshape(",
+    "zeros(",
+    "softmax(",
+    "divmod(",
+    "concatenate([",
+    "stack([",
 };
 
 static void add_piece(text *t)
@@ -89,8 +150,8 @@ static void mutate(text *t)
     switch (random_below(4)) {
     case 0:
         if (t->length > 0)
-            t->bytes[random_below(t->length)] = (char)(random_below(8) ? 32 + random_below(95)
-                                                                       : random_below(256));
+            t->bytes[random_below(t->length)] =
+                (char)(random_below(8) ? 32 + random_below(95) : random_below(256));
         break;
     case 1:
         if (at < t->length) {

@@ -188,8 +188,8 @@ static char *find_check(char *line)
 
 static void run_file(const char *path, const char *name)
 {
-    const lang_dialect dialect = strncmp(name, "tensor", 6) == 0 ? LANG_TENSOR_STATEMENTS
-                                                                  : LANG_NUMPY;
+    const lang_dialect dialect =
+        strncmp(name, "tensor", 6) == 0 ? LANG_TENSOR_STATEMENTS : LANG_NUMPY;
     FILE *f = fopen(path, "r");
     char *line = NULL, *asked;
     size_t room = 0;

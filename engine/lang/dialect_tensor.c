@@ -515,9 +515,11 @@ static bool assignment(speaker *s, const token *name, error *err)
 
     if (!lexer_next(&s->p.x, err) || !expression(s, &v, err))
         return false;
-    if (v.kind == LANG_NONE)
+    if (v.kind == LANG_NONE) {
         error_set(err, ERR_VALUE, "there is no value to assign to '%s'", name->text);
-    if (error_is_set(err) || !operand(s, &v, &t, err))
+        return fail_at(s, name->offset, err);
+    }
+    if (!operand(s, &v, &t, err))
         return fail_at(s, name->offset, err);
     v = lang_of_value(t);
     tracer_store(s->tr, name->text, &v, name->offset);

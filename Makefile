@@ -77,8 +77,9 @@ run: deps
 	@$(MAKE) -s -j2 all
 	@tools/run.sh $(OUT)/tensord
 
-bench: $(OUT)/tests/bench/bench
-	tests/bench/run.sh $(OUT)
+bench: deps
+	@$(MAKE) -s -j2 $(OUT)/tests/bench/bench
+	@BUILD=$(OUT) /usr/bin/python3 tests/bench/run.py
 
 deps:
 	@tools/deps.sh

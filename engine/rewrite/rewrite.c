@@ -127,15 +127,56 @@ static void apply_rules(rewriter *r, const node *n, value *outputs)
     r->depth--;
 }
 
+/* ---- Bare numbers ------------------------------------------------------------------------ */
+
+/* A scalar constant as an element of another type, strong. */
+static value converted(rewriter *r, const tensor *t, dtype to, error *err)
+{
+    char element[LANES * 16] = {0}, result[LANES * 16];
+    const void *in[] = {element};
+
+    memcpy(element, tensor_bytes(t), dtype_size(t->dtype));
+    kernel_cast(t->dtype, to)(LANES, result, in);
+    return graph_scalar(r->to, to, result, false, err);
+}
+
+/* Converts the bare numbers among an elementwise node's inputs to the type that it
+ * computes in, so that no tile has to. The node's type stays what it is: a node of bare
+ * numbers only is left alone. Returns whether there was anything to convert. */
+static bool convert_numbers(rewriter *r, const node *n, value *inputs, error *err)
+{
+    type types[OP_INPUTS];
+    const op_call call = {n->op, n->input_count, types, n->attrs, r->to->arena};
+    dtype loop = DT_BOOL, casts[OP_INPUTS];
+    bool any = false;
+
+    if (n->op->pattern == NULL || n->op->infer != NULL || n->types[0].weak)
+        return false;
+    for (int i = 0; i < n->input_count; i++)
+        types[i] = *value_type(n->inputs[i]);
+    if (!op_loop(&call, &loop, casts, err))
+        return false;
+    for (int i = 0; i < n->input_count; i++) {
+        const tensor *t = types[i].weak ? value_constant(n->inputs[i]) : NULL;
+
+        inputs[i] = t == NULL ? n->inputs[i] : converted(r, t, casts[i], err);
+        any = any || t != NULL;
+    }
+    return any && !error_is_set(err);
+}
+
 /* ---- Applying ------------------------------------------------------------------------ */
 
 static bool apply_new(rewriter *r, const op_def *op, const value *inputs, int count,
                       const attr *attrs, value *outputs, error *err)
 {
     const node *n = graph_apply(r->to, op, inputs, count, attrs, outputs, err);
+    value numbers[OP_INPUTS];
     graph_map *map;
 
-    if (n == NULL)
+    if (n != NULL && convert_numbers(r, n, numbers, err))
+        n = graph_apply(r->to, op, numbers, count, attrs, outputs, err);
+    if (n == NULL || error_is_set(err))
         return false;
     if (n->definition == NULL) {
         apply_rules(r, n, outputs);

@@ -55,7 +55,9 @@ struct graph {
                         no node for parameters */
     value *outputs;
     int output_count;
-    size_t node_room, input_room, output_room;
+    graph **inner; /* all sub-graphs made for this one, used or not */
+    int inner_count;
+    size_t node_room, input_room, output_room, inner_room;
     int node_limit;
 };
 

@@ -25,16 +25,32 @@ const rule *rules_all(int *count)
 
 /* ---- Reading -------------------------------------------------------------------------- */
 
-/* Builds one side with inputs of a type that most operations take. */
-static bool read_side(const char *text, dtype t, value *root, error *err)
+/* Builds one side, in g, with inputs of a type. */
+static bool read_side(graph *g, const char *text, dtype t, value *root, error *err)
 {
     const type of = {.dtype = t, .shape = {.rank = 1, .length = {2}}};
-    graph *g = graph_new(arena_new(), NULL); /* lives as long as the process */
     lang_value values[RULE_VARIABLES];
 
     for (int i = 0; i < RULE_VARIABLES; i++)
         values[i] = lang_of_value(graph_input(g, variable_names[i], &of, err));
     return lang_function_build(g, text, variable_names, values, RULE_VARIABLES, root, 1, err);
+}
+
+/* Reads a rule with variables of a type. Its graphs then live as long as the process. */
+static bool read_with(rule *r, dtype t, error *err)
+{
+    arena *a = arena_new();
+    graph *from = graph_new(a, NULL), *to = graph_new(a, NULL);
+
+    if (read_side(from, r->pattern, t, &r->from, err) &&
+        read_side(to, r->replacement, t, &r->to, err)) {
+        r->op = r->from.node->op;
+        return true;
+    }
+    graph_release(from);
+    graph_release(to);
+    arena_free(a);
+    return false;
 }
 
 static void read_rule(rule *r)
@@ -44,11 +60,8 @@ static void read_rule(rule *r)
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         error_clear(&err);
-        if (read_side(r->pattern, types[i], &r->from, &err) &&
-            read_side(r->replacement, types[i], &r->to, &err)) {
-            r->op = r->from.node->op;
+        if (read_with(r, types[i], &err))
             return;
-        }
     }
     fprintf(stderr, "tensord: the rule \"%s\" cannot be read: %s\n", r->pattern, err.detail);
     abort();

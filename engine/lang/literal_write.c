@@ -167,3 +167,8 @@ void literal_write_key(const attr *key, const char *const *names, text *t)
         write_item(&key->index[i], names, t);
     }
 }
+
+void lang_index_write(const attr *key, text *t)
+{
+    literal_write_key(key, NULL, t);
+}

@@ -59,8 +59,9 @@ $(OUT)/tests/%: $(OUT)/tests/%.c.o $(TESTLIB) $(OUT)/libtensord.a
 api: $(OUT)/tensord
 	$(OUT)/tensord --write-api api-spec
 
-test: $(OUT)/tensord $(TESTS)
-	tests/run.sh $(OUT)
+test: deps
+	@$(MAKE) -s -j2 $(OUT)/tensord $(TESTS)
+	@tests/run.sh $(OUT)
 
 check: $(OUT)/tensord
 	tests/check/layers.sh
@@ -71,14 +72,17 @@ check: $(OUT)/tensord
 	for f in $(OUT)/api-spec/*; do diff -u api-spec/$$(basename $$f) $$f || exit 1; done
 	@echo "check: clean"
 
-run: $(OUT)/tensord
-	tools/run.sh $(OUT)/tensord
+# What is missing is installed first; make then starts anew, to see what it brought.
+run: deps
+	@$(MAKE) -s -j2 all
+	@tools/run.sh $(OUT)/tensord
 
-bench: $(OUT)/tests/bench/bench
-	tests/bench/run.sh $(OUT)
+bench: deps
+	@$(MAKE) -s -j2 $(OUT)/tests/bench/bench
+	@BUILD=$(OUT) /usr/bin/python3 tests/bench/run.py
 
 deps:
-	tools/deps.sh
+	@tools/deps.sh
 
 clean:
 	rm -rf build build-san build-tsan

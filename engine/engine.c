@@ -6,8 +6,10 @@
 
 #include "engine/base/clock.h"
 #include "engine/exec/pool.h"
+#include "engine/lang/lang.h"
 #include "engine/plan/plan.h"
 #include "engine/rewrite/rewrite.h"
+#include "engine/rewrite/rules.h"
 
 /* One evaluation. The current graph shrinks from stage to stage. */
 typedef struct evaluation {
@@ -446,5 +448,7 @@ bool engine_run(const graph *g, const tensor *inputs, const engine_options *opti
 void engine_init(int threads)
 {
     ops_init();
+    lang_init();
+    rules_init();
     exec_init(threads);
 }

@@ -55,7 +55,9 @@ struct graph {
                         no node for parameters */
     value *outputs;
     int output_count;
-    size_t node_room, input_room, output_room;
+    graph **inner; /* all sub-graphs made for this one, used or not */
+    int inner_count;
+    size_t node_room, input_room, output_room, inner_room;
     int node_limit;
 };
 
@@ -105,6 +107,7 @@ void graph_add_output(graph *g, value v);
 
 const type *value_type(value v);
 bool value_equal(value a, value b);
+bool type_equal(const type *a, const type *b);
 
 /* The constant of a value, or NULL. */
 const tensor *value_constant(value v);

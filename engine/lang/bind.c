@@ -2,7 +2,7 @@
 /* Binds the arguments of a call to the parameters of an operation's row. */
 #include <string.h>
 
-#include "engine/lang/machine.h"
+#include "engine/lang/tracer.h"
 
 /* What each parameter was given: count values, contiguous; NULL if nothing. */
 typedef struct slot {
@@ -10,7 +10,7 @@ typedef struct slot {
     int count;
 } slot;
 
-/* ---- Sorting the arguments to the parameters ----------------------------------------------- */
+/* ---- Sorting the arguments to the parameters -------------------------------- */
 
 /* Whether a call must give the parameter. A list of tensors that is not the first
  * may be left out: it is empty then. */
@@ -32,10 +32,30 @@ static bool fail_count(const op_def *op, int given, error *err)
                      least == 1 ? "" : "s", given);
 }
 
-/* A list of tensors may also be given as the rest of the arguments. */
-static int taken_positions(const op_param *p, const lang_value *first, int left)
+/* How many parameters behind the i-th could still be given by position. */
+static int open_positions(const op_def *op, const arguments *args, int i)
 {
-    if (p->kind != PARAM_TENSORS || first->kind == LANG_LIST || first->kind == LANG_TUPLE)
+    int count = op->param_count - i - 1;
+
+    for (int k = 0; k < args->keyword_count; k++) {
+        const op_param *p = op_param_find(op, args->keywords[k], strlen(args->keywords[k]));
+
+        count -= p != NULL && p - op->params > i;
+    }
+    return count;
+}
+
+/* How many of the arguments from `at` on the i-th parameter takes. A list of tensors
+ * may also be given as several: when the first is no list, or when there are more
+ * than the parameters that follow could take. */
+static int taken_positions(const op_def *op, const arguments *args, int i, int at)
+{
+    const lang_kind first = args->values[at].kind;
+    const int left = args->count - at;
+
+    if (op->params[i].kind != PARAM_TENSORS)
+        return 1;
+    if ((first == LANG_LIST || first == LANG_TUPLE) && left - 1 <= open_positions(op, args, i))
         return 1;
     return left;
 }
@@ -46,7 +66,7 @@ static bool sort_positional(const op_def *op, const arguments *args, slot *slots
 
     for (int i = 0; i < op->param_count && at < args->count; i++) {
         slots[i].values = &args->values[at];
-        slots[i].count = taken_positions(&op->params[i], &args->values[at], args->count - at);
+        slots[i].count = taken_positions(op, args, i, at);
         at += slots[i].count;
     }
     return at == args->count || fail_count(op, args->count + args->keyword_count, err);
@@ -100,7 +120,7 @@ static bool check_given(const op_def *op, const arguments *args, const slot *slo
     return true;
 }
 
-/* ---- Inputs ------------------------------------------------------------------------------------ */
+/* ---- Inputs ----------------------------------------------------------------- */
 
 static bool add_input(bound_call *call, value v)
 {
@@ -108,12 +128,12 @@ static bool add_input(bound_call *call, value v)
     return true;
 }
 
-static const char *who_of(machine *m, const op_def *op, const op_param *p)
+static const char *who_of(tracer *tr, const op_def *op, const op_param *p)
 {
-    return arena_format(m->arena, "%s: %s", op->name, p->name);
+    return arena_format(tr->arena, "%s: %s", op->name, p->name);
 }
 
-static bool bind_tensor(machine *m, const op_def *op, const op_param *p, const slot *s,
+static bool bind_tensor(tracer *tr, const op_def *op, const op_param *p, const slot *s,
                         bound_call *call, error *err)
 {
     const bool missing = s->values == NULL || (s->values->kind == LANG_NONE && p->has_default);
@@ -123,14 +143,14 @@ static bool bind_tensor(machine *m, const op_def *op, const op_param *p, const s
         return add_input(call, v);
     if (s->values->kind == LANG_TENSOR)
         v = s->values->tensor;
-    else if (!convert_tensor(m, s->values, who_of(m, op, p), &v, err))
+    else if (!convert_tensor(tr, s->values, who_of(tr, op, p), &v, err))
         return false;
     return add_input(call, v);
 }
 
 /* The tensors of a list: a sequence, the rest of the arguments, or the parts of one
  * tensor along its first axis. */
-static bool list_items(machine *m, const slot *s, const lang_value **items, int *n, error *err)
+static bool list_items(tracer *tr, const slot *s, const lang_value **items, int *n, error *err)
 {
     lang_value parts;
 
@@ -138,89 +158,90 @@ static bool list_items(machine *m, const slot *s, const lang_value **items, int 
     *n = s->count;
     if (s->count != 1)
         return true;
-    if (!index_unpack(m, s->values, -1, &parts, err))
+    if (!index_unpack(tr, s->values, -1, &parts, err))
         return false;
     *items = parts.sequence->items;
     *n = parts.sequence->count;
     return true;
 }
 
-static bool bind_tensors(machine *m, const op_def *op, const op_param *p, const slot *s,
+static bool bind_tensors(tracer *tr, const op_def *op, const op_param *p, const slot *s,
                          bound_call *call, error *err)
 {
-    const char *who = who_of(m, op, p);
+    const char *who = who_of(tr, op, p);
     const lang_value *items;
     value *inputs;
     int n;
 
     if (s->values == NULL)
         return true;
-    if (!list_items(m, s, &items, &n, err) || !machine_charge(m, n, err))
+    if (!list_items(tr, s, &items, &n, err) || !tracer_charge(tr, n, err))
         return false;
-    inputs = arena_array(m->arena, (size_t)(n + OP_PARAMS), sizeof *inputs);
+    inputs = arena_array(tr->arena, (size_t)(n + OP_PARAMS), sizeof *inputs);
     memcpy(inputs, call->inputs, (size_t)call->count * sizeof *inputs);
     call->inputs = inputs;
     for (int i = 0; i < n; i++) {
         value v;
 
-        if (!convert_tensor(m, &items[i], who, &v, err))
+        if (!convert_tensor(tr, &items[i], who, &v, err))
             return false;
         add_input(call, v);
     }
     return true;
 }
 
-/* ---- Attributes -------------------------------------------------------------------------------- */
+/* ---- Attributes ------------------------------------------------------------- */
 
-static bool bind_graph(machine *m, const op_def *op, const op_param *p, const lang_value *v,
+static bool bind_graph(tracer *tr, const op_def *op, const op_param *p, const lang_value *v,
                        bound_call *call, attr *result, error *err)
 {
-    bool is_tuple;
+    bool is_tuple = false;
 
     if (v->kind == LANG_ATTR)
         *result = *v->attr;
     if (v->kind == LANG_ATTR)
         return true;
     if (v->kind != LANG_FUNCTION && v->kind != LANG_OP)
-        return error_set(err, ERR_ARGUMENT, "%s: %s must be a function without parameters, such as "
-                                            "lambda: x, not %s",
+        return error_set(err, ERR_ARGUMENT,
+                         "%s: %s must be a function without parameters, such as "
+                         "lambda: x, not %s",
                          op->name, p->name, convert_describe(v));
     result->kind = ATTR_GRAPH;
-    result->graph = call_traced(m, v, &is_tuple, err);
+    result->graph = call_traced(tr, v, &is_tuple, err);
     call->is_tuple = call->is_tuple || is_tuple;
     return result->graph != NULL;
 }
 
-static bool capture_dynamic(machine *m, attr *a, error *err)
+static bool capture_dynamic(tracer *tr, attr *a, error *err)
 {
     value v = {a->node, a->output};
 
-    v = graph_capture(m->graph, v, err);
+    v = graph_capture(tr->graph, v, err);
     a->node = v.node;
     a->output = v.index;
     return v.node != NULL;
 }
 
 /* Computed numbers among the attributes, as values of the graph being built. */
-static bool capture_all(machine *m, attr *a, error *err)
+static bool capture_all(tracer *tr, attr *a, error *err)
 {
     attr *items;
 
     if (a->kind == ATTR_DYNAMIC)
-        return capture_dynamic(m, a, err);
+        return capture_dynamic(tr, a, err);
     if (a->kind != ATTR_INTS || a->dynamic == NULL)
         return true;
-    items = arena_array(m->arena, (size_t)a->n, sizeof *items);
+    items = arena_array(tr->arena, (size_t)a->n, sizeof *items);
     for (int i = 0; i < a->n; i++) {
         items[i] = a->dynamic[i];
-        if (items[i].kind == ATTR_DYNAMIC && !capture_dynamic(m, &items[i], err))
+        if (items[i].kind == ATTR_DYNAMIC && !capture_dynamic(tr, &items[i], err))
             return false;
     }
     a->dynamic = items;
     return true;
 }
 
-static bool bind_attr(machine *m, const op_def *op, const op_param *p, const slot *s,
+static bool bind_attr(tracer *tr, const op_def *op, const op_param *p, const slot *s,
                       bound_call *call, error *err)
 {
     attr *a = &call->attrs[p->position];
@@ -230,39 +251,39 @@ static bool bind_attr(machine *m, const op_def *op, const op_param *p, const slo
         return true;
     }
     if (p->kind == PARAM_GRAPH)
-        return bind_graph(m, op, p, s->values, call, a, err);
+        return bind_graph(tr, op, p, s->values, call, a, err);
     if (p->kind == PARAM_INDEX && s->values->kind == LANG_TEXT)
-        return lang_index_parse(m->arena, s->values->text, strlen(s->values->text),
+        return lang_index_parse(tr->arena, s->values->text, strlen(s->values->text),
                                 call->count - 1, a, err);
-    if (!convert_attr(m, s->values, a, err))
+    if (!convert_attr(tr, s->values, a, err))
         return error_set(err, ERR_ARGUMENT, "%s: %s cannot be %s", op->name, p->name,
                          convert_describe(s->values));
-    return op_attr_convert(op, p, a, m->arena, err) && capture_all(m, a, err);
+    return op_attr_convert(op, p, a, tr->arena, err) && capture_all(tr, a, err);
 }
 
-static bool bind_param(machine *m, const op_def *op, const op_param *p, const slot *s,
+static bool bind_param(tracer *tr, const op_def *op, const op_param *p, const slot *s,
                        bound_call *call, error *err)
 {
     switch (p->kind) {
     case PARAM_TENSOR:
-        return bind_tensor(m, op, p, s, call, err);
+        return bind_tensor(tr, op, p, s, call, err);
     case PARAM_TENSORS:
-        return bind_tensors(m, op, p, s, call, err);
+        return bind_tensors(tr, op, p, s, call, err);
     default:
-        return bind_attr(m, op, p, s, call, err);
+        return bind_attr(tr, op, p, s, call, err);
     }
 }
 
-bool bind_call(machine *m, const op_def *op, const arguments *args, bound_call *call, error *err)
+bool bind_call(tracer *tr, const op_def *op, const arguments *args, bound_call *call, error *err)
 {
     slot slots[OP_PARAMS] = {{0}};
 
-    call->inputs = arena_array(m->arena, OP_PARAMS, sizeof *call->inputs);
+    call->inputs = arena_array(tr->arena, OP_PARAMS, sizeof *call->inputs);
     if (!sort_positional(op, args, slots, err) || !sort_keywords(op, args, slots, err) ||
         !check_given(op, args, slots, err))
         return false;
     for (int i = 0; i < op->param_count; i++)
-        if (!bind_param(m, op, &op->params[i], &slots[i], call, err))
+        if (!bind_param(tr, op, &op->params[i], &slots[i], call, err))
             return false;
     return true;
 }

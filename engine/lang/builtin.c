@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "engine/lang/constant.h"
-#include "engine/lang/machine.h"
 #include "engine/lang/scalar.h"
+#include "engine/lang/tracer.h"
 
 /* The values of named parameters, in their order; NULL where none was given. The
  * first `least` are needed. */
@@ -36,65 +36,65 @@ static bool take(const char *who, const arguments *args, const char *const *name
     return true;
 }
 
-/* ---- print ---------------------------------------------------------------------------------- */
+/* ---- print ------------------------------------------------------------------ */
 
-void machine_print(machine *m, lang_printed item)
+void tracer_print(tracer *tr, lang_printed item)
 {
-    lang_program *p = m->program;
+    lang_program *p = tr->program;
 
-    p->printed = arena_grow(m->arena, p->printed, (size_t)p->printed_count, &m->printed_room,
+    p->printed = arena_grow(tr->arena, p->printed, (size_t)p->printed_count, &tr->printed_room,
                             sizeof *p->printed);
     item.line = p->line_count;
     p->printed[p->printed_count++] = item;
 }
 
-static void print_text(machine *m, const char *text)
+static void print_text(tracer *tr, const char *text)
 {
     if (*text != '\0')
-        machine_print(m, (lang_printed){.style = LANG_LITERAL, .text = text});
+        tracer_print(tr, (lang_printed){.style = LANG_LITERAL, .text = text});
 }
 
-static bool print_value(machine *m, const lang_value *v, int depth, error *err);
+static bool print_value(tracer *tr, const lang_value *v, int depth, error *err);
 
 /* A tuple as (a, b), its items as they are. */
-static bool print_tuple(machine *m, const lang_value *v, int depth, error *err)
+static bool print_tuple(tracer *tr, const lang_value *v, int depth, error *err)
 {
     const lang_sequence *s = v->sequence;
 
     if (depth > RANK_MAX)
         return error_set(err, ERR_VALUE, "print: tuples are nested too deeply");
-    print_text(m, "(");
+    print_text(tr, "(");
     for (int i = 0; i < s->count; i++) {
-        print_text(m, i > 0 ? ", " : "");
-        if (!print_value(m, &s->items[i], depth + 1, err))
+        print_text(tr, i > 0 ? ", " : "");
+        if (!print_value(tr, &s->items[i], depth + 1, err))
             return false;
     }
-    print_text(m, s->count == 1 ? ",)" : ")");
+    print_text(tr, s->count == 1 ? ",)" : ")");
     return true;
 }
 
-static bool print_value(machine *m, const lang_value *v, int depth, error *err)
+static bool print_value(tracer *tr, const lang_value *v, int depth, error *err)
 {
     value tensor;
 
-    if (!machine_charge(m, 1, err))
+    if (!tracer_charge(tr, 1, err))
         return false;
     switch (v->kind) {
     case LANG_NONE:
-        print_text(m, "None");
+        print_text(tr, "None");
         return true;
     case LANG_TEXT:
-        print_text(m, v->text);
+        print_text(tr, v->text);
         return true;
     case LANG_DTYPE:
-        print_text(m, dtype_name(v->dtype));
+        print_text(tr, dtype_name(v->dtype));
         return true;
     case LANG_TUPLE:
-        return print_tuple(m, v, depth, err);
+        return print_tuple(tr, v, depth, err);
     default:
-        if (!convert_tensor(m, v, "print", &tensor, err))
+        if (!convert_tensor(tr, v, "print", &tensor, err))
             return false;
-        machine_print(m, (lang_printed){.style = LANG_STR, .value = tensor});
+        tracer_print(tr, (lang_printed){.style = LANG_STR, .value = tensor});
         return true;
     }
 }
@@ -112,12 +112,12 @@ static bool option(const arguments *args, int at, const char **text, error *err)
     return true;
 }
 
-static bool run_print(machine *m, const arguments *args, lang_value *result, error *err)
+static bool run_print(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
     const char *separator = " ", *end = "\n";
 
     *result = (lang_value){.kind = LANG_NONE};
-    if (m->program == NULL || m->graph != m->root)
+    if (tr->program == NULL || tr->graph != tr->root)
         return error_set(err, ERR_ARGUMENT,
                          "print stands outside of what runs later or repeatedly; return the value "
                          "and print it there");
@@ -131,20 +131,20 @@ static bool run_print(machine *m, const arguments *args, lang_value *result, err
             return false;
     }
     for (int i = 0; i < args->count; i++) {
-        print_text(m, i > 0 ? separator : "");
-        if (!print_value(m, &args->values[i], 0, err))
+        print_text(tr, i > 0 ? separator : "");
+        if (!print_value(tr, &args->values[i], 0, err))
             return false;
     }
     if (strcmp(end, "\n") != 0)
-        print_text(m, end);
+        print_text(tr, end);
     else
-        m->program->line_count++;
+        tr->program->line_count++;
     return true;
 }
 
-/* ---- What is known ------------------------------------------------------------------------------ */
+/* ---- What is known ---------------------------------------------------------- */
 
-static bool run_len(machine *m, const arguments *args, lang_value *result, error *err)
+static bool run_len(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
     static const char *const names[] = {"x"};
     const lang_value *x = NULL;
@@ -157,33 +157,33 @@ static bool run_len(machine *m, const arguments *args, lang_value *result, error
         *result = scalar_int(x->sequence->count);
         return true;
     }
-    if (!convert_tensor(m, x, "len", &v, err))
+    if (!convert_tensor(tr, x, "len", &v, err))
         return false;
     if (value_type(v)->shape.rank == 0)
         return error_set(err, ERR_ARGUMENT, "len: a scalar has no length");
-    if (!attribute_shape(m, v, &lengths, err))
+    if (!attribute_shape(tr, v, &lengths, err))
         return false;
     *result = lengths.sequence->items[0];
     return true;
 }
 
-static bool run_tuple(machine *m, const arguments *args, lang_value *result, error *err)
+static bool run_tuple(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
     static const char *const names[] = {"x"};
     const lang_value *x = NULL;
 
     if (!take("tuple", args, names, 1, 0, &x, err))
         return false;
-    *result = machine_sequence(m, LANG_TUPLE, NULL, 0);
+    *result = tracer_sequence(tr, LANG_TUPLE, NULL, 0);
     if (x == NULL)
         return true;
-    if (!index_unpack(m, x, -1, result, err))
+    if (!index_unpack(tr, x, -1, result, err))
         return false;
     result->kind = LANG_TUPLE;
     return true;
 }
 
-static bool run_slice(machine *m, const arguments *args, lang_value *result, error *err)
+static bool run_slice(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
     const lang_value none = {.kind = LANG_NONE};
     lang_value parts[3] = {none, none, none};
@@ -195,19 +195,21 @@ static bool run_slice(machine *m, const arguments *args, lang_value *result, err
         parts[1] = args->values[0];
     for (int i = 0; i < args->count && args->count > 1; i++)
         parts[i] = args->values[i];
-    *result = machine_sequence(m, LANG_SLICE, parts, 3);
+    *result = tracer_sequence(tr, LANG_SLICE, parts, 3);
     return true;
 }
 
-/* ---- Arrays ---------------------------------------------------------------------------------------- */
+/* ---- Arrays
+ * ---------------------------------------------------------------------------------------- */
 
 static bool type_of(const lang_value *v, dtype *result, error *err)
 {
     if (v->kind == LANG_TEXT)
         return dtype_parse(v->text, strlen(v->text), result, err);
     if (v->kind != LANG_DTYPE)
-        return error_set(err, ERR_ARGUMENT, "array: dtype must be the name of an element type, "
-                                            "not %s",
+        return error_set(err, ERR_ARGUMENT,
+                         "array: dtype must be the name of an element type, "
+                         "not %s",
                          convert_describe(v));
     *result = v->dtype;
     return true;
@@ -215,7 +217,7 @@ static bool type_of(const lang_value *v, dtype *result, error *err)
 
 /* array(x, dtype=None, shape=None): a constant if all of x is known. The shape is
  * for what nested lists cannot say: (0, 3). */
-static bool run_array(machine *m, const arguments *args, lang_value *result, error *err)
+static bool run_array(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
     static const char *const names[] = {"x", "dtype", "shape"};
     const lang_value *taken[3];
@@ -230,19 +232,20 @@ static bool run_array(machine *m, const arguments *args, lang_value *result, err
     if (typed && !type_of(taken[1], &type, err))
         return false;
     if (taken[2] != NULL) {
-        if (!convert_attr(m, taken[2], &lengths, err) ||
+        if (!convert_attr(tr, taken[2], &lengths, err) ||
             (lengths.kind != ATTR_INTS && lengths.kind != ATTR_LIST) || lengths.dynamic != NULL)
             return error_set(err, ERR_ARGUMENT, "array: shape must be a tuple of integers");
-        if (!constant_empty(m, typed ? type : DT_F64, &lengths, taken[0], &v, err))
+        if (!constant_empty(tr, typed ? type : DT_F64, &lengths, taken[0], &v, err))
             return false;
-    } else if (!convert_array(m, taken[0], typed ? &type : NULL, &v, err)) {
+    } else if (!convert_array(tr, taken[0], typed ? &type : NULL, &v, err)) {
         return false;
     }
     *result = lang_of_value(v);
     return true;
 }
 
-/* ---- int(x), float32(x) .. ------------------------------------------------------------------------- */
+/* ---- int(x), float32(x) ..
+ * ------------------------------------------------------------------------- */
 
 /* A number known now as Python's int, float, bool or complex of it. */
 static bool convert_number(const lang_value *type, const lang_value *x, lang_value *result,
@@ -277,13 +280,14 @@ static bool join_complex(const arguments *args, lang_value *result, error *err)
 
     if (re->kind != LANG_NUMBER || im->kind != LANG_NUMBER || re->number == LANG_COMPLEX ||
         im->number == LANG_COMPLEX)
-        return error_set(err, ERR_ARGUMENT, "complex: the parts must be real numbers known while "
-                                            "the program is built; use re + 1j * im");
+        return error_set(err, ERR_ARGUMENT,
+                         "complex: the parts must be real numbers known while "
+                         "the program is built; use re + 1j * im");
     *result = scalar_complex(scalar_as_double(re), scalar_as_double(im));
     return true;
 }
 
-bool builtin_convert(machine *m, const lang_value *type, const arguments *args, lang_value *result,
+bool builtin_convert(tracer *tr, const lang_value *type, const arguments *args, lang_value *result,
                      error *err)
 {
     value v;
@@ -295,17 +299,18 @@ bool builtin_convert(machine *m, const lang_value *type, const arguments *args, 
                          args->count + args->keyword_count);
     if (type->python && args->values[0].kind == LANG_NUMBER)
         return convert_number(type, &args->values[0], result, err);
-    if (!convert_array(m, &args->values[0], &type->dtype, &v, err))
+    if (!convert_array(tr, &args->values[0], &type->dtype, &v, err))
         return false;
     *result = lang_of_value(v);
     return true;
 }
 
-/* ---- The table ------------------------------------------------------------------------------------- */
+/* ---- The table
+ * ------------------------------------------------------------------------------------- */
 
 static const lang_builtin builtins[] = {
-    {"print", run_print}, {"len", run_len},     {"tuple", run_tuple},   {"slice", run_slice},
-    {"array", run_array}, {"asarray", run_array},
+    {"print", run_print}, {"len", run_len},     {"tuple", run_tuple},
+    {"slice", run_slice}, {"array", run_array}, {"asarray", run_array},
 };
 
 const lang_builtin *builtin_find(const char *name)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "engine/lang/machine.h"
+#include "engine/lang/tracer.h"
 
-/* ---- Functions of the program -------------------------------------------------------------- */
+/* ---- Functions of the program ----------------------------------------------- */
 
 static int find_parameter(const code_function *head, const char *name)
 {
@@ -45,7 +45,7 @@ static bool sort_arguments(const code_function *head, const arguments *args,
     return true;
 }
 
-static bool bind_parameters(machine *m, const lang_function *f, const arguments *args,
+static bool bind_parameters(tracer *tr, const lang_function *f, const arguments *args,
                             environment *names, error *err)
 {
     const code_function *head = f->head;
@@ -55,7 +55,7 @@ static bool bind_parameters(machine *m, const lang_function *f, const arguments 
     if (!sort_arguments(head, args, slots, err))
         return false;
     for (int i = 0; i < head->count; i++) {
-        binding *b = arena_alloc(m->arena, sizeof *b);
+        binding *b = arena_alloc(tr->arena, sizeof *b);
 
         if (slots[i] == NULL && i < first_default)
             return fail_count(head, args->count + args->keyword_count, err);
@@ -65,38 +65,38 @@ static bool bind_parameters(machine *m, const lang_function *f, const arguments 
     return true;
 }
 
-static bool call_function(machine *m, lang_function *f, const arguments *args, lang_value *result,
+static bool call_function(tracer *tr, lang_function *f, const arguments *args, lang_value *result,
                           error *err)
 {
-    environment *names = arena_alloc(m->arena, sizeof *names), *caller = m->local;
+    environment *names = arena_alloc(tr->arena, sizeof *names), *caller = tr->local;
 
     if (f->active)
         return error_set(err, ERR_VALUE,
                          "%s calls itself; recursion is not part of the language: use while_loop, "
                          "fori_loop or scan",
                          f->head->name);
-    table_init(&names->names, m->arena);
+    table_init(&names->names, tr->arena);
     names->outer = f->outer;
-    if (!machine_charge(m, CALL_STEPS, err) || !bind_parameters(m, f, args, names, err) ||
-        !machine_enter(m, err))
+    if (!tracer_charge(tr, CALL_STEPS, err) || !bind_parameters(tr, f, args, names, err) ||
+        !tracer_enter(tr, err))
         return false;
     f->active = true;
-    m->local = names;
-    if (!machine_run(m, f->body, f->length, err))
+    tr->local = names;
+    if (!tracer_run(tr, f->body, f->length, err))
         return false;
-    m->local = caller;
-    m->returned = false;
+    tr->local = caller;
+    tr->returned = false;
     f->active = false;
-    machine_leave(m);
-    *result = machine_pop(m);
+    tracer_leave(tr);
+    *result = tracer_pop(tr);
     return true;
 }
 
-/* ---- Sub-graphs ------------------------------------------------------------------------------ */
+/* ---- Sub-graphs ------------------------------------------------------------- */
 
 /* Makes the value, or the items of a tuple, the outputs of the sub-graph that is
  * being built. */
-static bool add_outputs(machine *m, const lang_value *v, bool *is_tuple, error *err)
+static bool add_outputs(tracer *tr, const lang_value *v, bool *is_tuple, error *err)
 {
     const int n = v->kind == LANG_TUPLE ? v->sequence->count : 1;
     const lang_value *items = v->kind == LANG_TUPLE ? v->sequence->items : v;
@@ -108,66 +108,66 @@ static bool add_outputs(machine *m, const lang_value *v, bool *is_tuple, error *
     for (int i = 0; i < n; i++) {
         value out;
 
-        if (!convert_tensor(m, &items[i], "the result of a branch", &out, err))
+        if (!convert_tensor(tr, &items[i], "the result of a branch", &out, err))
             return false;
-        out = graph_capture(m->graph, out, err);
+        out = graph_capture(tr->graph, out, err);
         if (out.node == NULL)
             return false;
-        graph_add_output(m->graph, out);
+        graph_add_output(tr->graph, out);
     }
     return true;
 }
 
-graph *call_traced(machine *m, const lang_value *function, bool *is_tuple, error *err)
+graph *call_traced(tracer *tr, const lang_value *function, bool *is_tuple, error *err)
 {
-    graph *outer = m->graph, *inner = graph_new(m->arena, outer);
+    graph *outer = tr->graph, *inner = graph_new(tr->arena, outer);
     const arguments none = {0};
     lang_value v;
 
-    m->graph = inner;
-    if (!machine_enter(m, err) || !call_value(m, function, &none, &v, err) ||
-        !add_outputs(m, &v, is_tuple, err))
+    tr->graph = inner;
+    if (!tracer_enter(tr, err) || !call_value(tr, function, &none, &v, err) ||
+        !add_outputs(tr, &v, is_tuple, err))
         return NULL;
-    machine_leave(m);
-    m->graph = outer;
+    tracer_leave(tr);
+    tr->graph = outer;
     return inner;
 }
 
-graph *call_traced_code(machine *m, size_t start, int n, bool *is_tuple, error *err)
+graph *call_traced_code(tracer *tr, size_t start, int n, bool *is_tuple, error *err)
 {
-    graph *outer = m->graph, *inner = graph_new(m->arena, outer);
+    graph *outer = tr->graph, *inner = graph_new(tr->arena, outer);
     lang_value v;
 
-    m->graph = inner;
-    if (!machine_enter(m, err) || !machine_run(m, start, n, err))
+    tr->graph = inner;
+    if (!tracer_enter(tr, err) || !tracer_run(tr, start, n, err))
         return NULL;
-    v = machine_pop(m);
-    if (!add_outputs(m, &v, is_tuple, err))
+    v = tracer_pop(tr);
+    if (!add_outputs(tr, &v, is_tuple, err))
         return NULL;
-    machine_leave(m);
-    m->graph = outer;
+    tracer_leave(tr);
+    tr->graph = outer;
     return inner;
 }
 
-/* ---- Operations ------------------------------------------------------------------------------- */
+/* ---- Operations ------------------------------------------------------------- */
 
-bool call_op(machine *m, const op_def *op, const arguments *args, lang_value *result, error *err)
+bool call_op(tracer *tr, const op_def *op, const arguments *args, lang_value *result, error *err)
 {
     value outputs[OP_OUTPUTS];
     lang_value items[OP_OUTPUTS];
     bound_call call = {0};
     const node *n;
 
-    if (!bind_call(m, op, args, &call, err))
+    if (!bind_call(tr, op, args, &call, err))
         return false;
-    n = graph_apply(m->graph, op, call.inputs, call.count, call.attrs, outputs, err);
+    n = graph_apply(tr->graph, op, call.inputs, call.count, call.attrs, outputs, err);
     if (n == NULL)
         return false;
     for (int i = 0; i < n->output_count; i++)
         items[i] = lang_of_value(outputs[i]);
     *result = items[0];
     if (n->output_count != 1 || op->outputs < 0 || call.is_tuple)
-        *result = machine_sequence(m, LANG_TUPLE, items, n->output_count);
+        *result = tracer_sequence(tr, LANG_TUPLE, items, n->output_count);
     return true;
 }
 
@@ -182,11 +182,11 @@ static bool gathers(const op_def *op)
     return false;
 }
 
-static bool call_method(machine *m, const lang_method *method, const arguments *args,
+static bool call_method(tracer *tr, const lang_method *method, const arguments *args,
                         lang_value *result, error *err)
 {
     const int n = args->count + args->keyword_count;
-    lang_value *values = arena_array(m->arena, (size_t)n + 1, sizeof *values);
+    lang_value *values = arena_array(tr->arena, (size_t)n + 1, sizeof *values);
     arguments all = *args;
 
     values[0] = method->self;
@@ -195,34 +195,34 @@ static bool call_method(machine *m, const lang_method *method, const arguments *
     all.values = values;
     all.count++;
     if (args->count > 1 && gathers(method->op)) {
-        values[1] = machine_sequence(m, LANG_TUPLE, args->values, args->count);
-        memmove(values + 2, values + 1 + args->count,
-                (size_t)args->keyword_count * sizeof *values);
+        values[1] = tracer_sequence(tr, LANG_TUPLE, args->values, args->count);
+        memmove(values + 2, values + 1 + args->count, (size_t)args->keyword_count * sizeof *values);
         all.count = 2;
     }
-    return call_op(m, method->op, &all, result, err);
+    return call_op(tr, method->op, &all, result, err);
 }
 
-bool call_value(machine *m, const lang_value *callee, const arguments *args, lang_value *result,
+bool call_value(tracer *tr, const lang_value *callee, const arguments *args, lang_value *result,
                 error *err)
 {
     switch (callee->kind) {
     case LANG_FUNCTION:
-        return call_function(m, (lang_function *)callee->function, args, result, err);
+        return call_function(tr, (lang_function *)callee->function, args, result, err);
     case LANG_OP:
-        return call_op(m, callee->op, args, result, err);
+        return call_op(tr, callee->op, args, result, err);
     case LANG_METHOD:
-        return call_method(m, callee->method, args, result, err);
+        return call_method(tr, callee->method, args, result, err);
     case LANG_BUILTIN:
-        return callee->builtin->run(m, args, result, err);
+        return callee->builtin->run(tr, args, result, err);
     case LANG_DTYPE:
-        return builtin_convert(m, callee, args, result, err);
+        return builtin_convert(tr, callee, args, result, err);
     default:
         return error_set(err, ERR_ARGUMENT, "%s cannot be called", convert_describe(callee));
     }
 }
 
-/* ---- Operations that the language uses ----------------------------------------------------------- */
+/* ---- Operations that the language uses
+ * ----------------------------------------------------------- */
 
 static const char *const roles[ROLES] = {
     [ROLE_ASTYPE] = "astype",
@@ -262,11 +262,11 @@ const op_def *call_role_op(op_role role, error *err)
     return op;
 }
 
-bool call_role(machine *m, op_role role, const lang_value *values, int count, lang_value *result,
+bool call_role(tracer *tr, op_role role, const lang_value *values, int count, lang_value *result,
                error *err)
 {
     const op_def *op = call_role_op(role, err);
     const arguments args = {.count = count, .values = values};
 
-    return op != NULL && call_op(m, op, &args, result, err);
+    return op != NULL && call_op(tr, op, &args, result, err);
 }

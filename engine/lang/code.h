@@ -16,16 +16,16 @@ typedef enum code_kind {
     CODE_TEXT,      /* pushes text */
     CODE_NONE,      /* pushes None */
     CODE_ELLIPSIS,
-    CODE_LOAD,      /* pushes the value of name text; use says what for */
-    CODE_LIST,      /* makes n values one list */
+    CODE_LOAD, /* pushes the value of name text; use says what for */
+    CODE_LIST, /* makes n values one list */
     CODE_TUPLE,
-    CODE_SLICE,     /* makes three values one slice */
-    CODE_UNARY,     /* operator */
-    CODE_BINARY,    /* operator */
-    CODE_COMPARE,   /* n + 1 operands, operators[0 .. n) */
-    CODE_IS,        /* a is b; n: 1 for is not */
+    CODE_SLICE,   /* makes three values one slice */
+    CODE_UNARY,   /* symbol */
+    CODE_BINARY,  /* symbol */
+    CODE_COMPARE, /* n + 1 operands, symbols[0 .. n) */
+    CODE_IS,      /* a is b; n: 1 for is not */
     CODE_NOT,
-    CODE_AND_TEST,  /* skips n instructions if the value on top decides */
+    CODE_AND_TEST, /* skips n instructions if the value on top decides */
     CODE_AND,
     CODE_OR_TEST,
     CODE_OR,
@@ -38,16 +38,16 @@ typedef enum code_kind {
     CODE_FUNCTION,  /* makes a function of the next n instructions, skips them */
     CODE_RETURN,
     /* Statements. */
-    CODE_STORE,     /* pops into name text */
-    CODE_UNPACK,    /* replaces a sequence by its n items, the first on top */
-    CODE_COPY,      /* pushes the value on top once more */
+    CODE_STORE,  /* pops into name text */
+    CODE_UNPACK, /* replaces a sequence by its n items, the first on top */
+    CODE_COPY,   /* pushes the value on top once more */
     CODE_POP,
-    CODE_INDEX_KEPT, /* as CODE_INDEX, but keeps all operands */
-    CODE_AUGMENT,   /* operator, in place: keeps the type of the left */
-    CODE_SET_INDEX, /* x, n index values, value: pushes x with the value set */
+    CODE_INDEX_KEPT,   /* as CODE_INDEX, but keeps all operands */
+    CODE_AUGMENT,      /* symbol, in place: keeps the type of the left */
+    CODE_SET_INDEX,    /* x, n index values, value: pushes x with the value set */
     CODE_SET_INDEX_OF, /* value, x, n index values: pushes the same, value below it */
     CODE_DELETE,
-    CODE_RESULT     /* pops the value of an expression statement */
+    CODE_RESULT /* pops the value of an expression statement */
 } code_kind;
 
 /* What a name or attribute is wanted for; decides where it is looked up. */
@@ -59,14 +59,14 @@ typedef enum code_use {
 
 typedef struct instruction {
     code_kind kind;
-    uint8_t use;           /* code_use */
-    uint8_t operator;      /* token_kind */
+    uint8_t use;    /* code_use */
+    uint8_t symbol; /* token_kind */
     int n;
-    unsigned offset;       /* of the text */
+    unsigned offset; /* of the text */
     union {
         const char *text;
-        const char *const *keywords;   /* CODE_CALL: ends with NULL; or NULL */
-        const token_kind *operators;   /* CODE_COMPARE */
+        const char *const *keywords;          /* CODE_CALL: ends with NULL; or NULL */
+        const token_kind *symbols;            /* CODE_COMPARE */
         const struct code_function *function; /* CODE_FUNCTION */
         uint64_t integer;
         double real;
@@ -76,7 +76,7 @@ typedef struct instruction {
 enum { PARAMETERS_MAX = 64 }; /* of a function */
 
 typedef struct code_function {
-    const char *name; /* "lambda" for those */
+    const char *name;    /* "lambda" for those */
     int count, defaults; /* parameters; the last of them with defaults */
     const char *const *parameters;
 } code_function;

@@ -6,7 +6,7 @@
 
 #include "engine/lang/scalar.h"
 
-/* ---- Wide types: one of each class --------------------------------------------------------- */
+/* ---- Wide types: one of each class ------------------------------------------ */
 
 static dtype wide_type(dtype t)
 {
@@ -103,18 +103,18 @@ const void *constant_elements(const tensor *t, arena *a)
     return constant_widen(dense, t->dtype, n, a);
 }
 
-/* ---- Scalars --------------------------------------------------------------------------------- */
+/* ---- Scalars ---------------------------------------------------------------- */
 
-value constant_scalar(machine *m, const lang_value *number, bool weak, error *err)
+value constant_scalar(tracer *tr, const lang_value *number, bool weak, error *err)
 {
     const dtype type = number_type(number->number);
     double room[2] = {0};
 
     write_wide(room, type, 0, number);
-    return graph_scalar(m->graph, type, room, weak, err);
+    return graph_scalar(tr->graph, type, room, weak, err);
 }
 
-/* ---- Arrays ----------------------------------------------------------------------------------- */
+/* ---- Arrays ----------------------------------------------------------------- */
 
 /* Whether an integer type holds the number; bools and floats are not asked. */
 static bool check_range(const lang_value *v, dtype type, error *err)
@@ -149,25 +149,25 @@ static dtype gathering_type(const lang_value *const *numbers, int64_t n, dtype t
     return n == 0 ? wide_type(type) : constant_dtype(classes);
 }
 
-static bool keep_constant(machine *m, const void *elements, const shape *s, dtype type,
+static bool keep_constant(tracer *tr, const void *elements, const shape *s, dtype type,
                           value *result, error *err)
 {
     tensor t;
 
-    if (!tensor_new(&t, m->options->budget, type, s, err))
+    if (!tensor_new(&t, tr->options->budget, type, s, err))
         return false;
     memcpy(buffer_bytes(t.buf), elements, (size_t)tensor_nbytes(&t));
-    *result = graph_constant(m->graph, &t, err);
+    *result = graph_constant(tr->graph, &t, err);
     tensor_unref(&t);
     return result->node != NULL;
 }
 
-bool constant_array(machine *m, const lang_value *const *numbers, const shape *s, dtype type,
+bool constant_array(tracer *tr, const lang_value *const *numbers, const shape *s, dtype type,
                     value *result, error *err)
 {
     const int64_t n = shape_size(s);
     const dtype wide = gathering_type(numbers, n, type);
-    void *elements = constant_room(wide, n, m->arena);
+    void *elements = constant_room(wide, n, tr->arena);
 
     for (int64_t i = 0; i < n; i++) {
         if (!check_range(numbers[i], type, err))
@@ -177,12 +177,12 @@ bool constant_array(machine *m, const lang_value *const *numbers, const shape *s
                              dtype_name(type));
         write_wide(elements, wide, i, numbers[i]);
     }
-    return keep_constant(m, wide == type ? elements : cast(elements, wide, type, n, m->arena), s,
+    return keep_constant(tr, wide == type ? elements : cast(elements, wide, type, n, tr->arena), s,
                          type, result, err);
 }
 
-bool constant_empty(machine *m, dtype type, const attr *lengths, const lang_value *x,
-                    value *result, error *err)
+bool constant_empty(tracer *tr, dtype type, const attr *lengths, const lang_value *x, value *result,
+                    error *err)
 {
     shape s = {.rank = lengths->n};
     bool empty = false;
@@ -201,5 +201,5 @@ bool constant_empty(machine *m, dtype type, const attr *lengths, const lang_valu
         return false;
     if (!empty)
         return error_set(err, ERR_SIZE, "array: an empty list does not fill this shape");
-    return keep_constant(m, &s, &s, type, result, err);
+    return keep_constant(tr, &s, &s, type, result, err);
 }

@@ -2,10 +2,10 @@
  * and constants back as numbers. */
 #pragma once
 
-#include "engine/lang/machine.h"
+#include "engine/lang/tracer.h"
 
 /* A scalar: weak as a literal is, or of its default type. */
-value constant_scalar(machine *m, const lang_value *number, bool weak, error *err);
+value constant_scalar(tracer *tr, const lang_value *number, bool weak, error *err);
 
 /* The element type that an array of numbers has which are all of the classes in
  * the set of flags 1 << lang_number_class; NumPy's choice. */
@@ -13,13 +13,13 @@ dtype constant_dtype(unsigned classes);
 
 /* n numbers of a shape as an array of a type. ERR_OVERFLOW for an integer that
  * the type does not hold. */
-bool constant_array(machine *m, const lang_value *const *numbers, const shape *s, dtype type,
+bool constant_array(tracer *tr, const lang_value *const *numbers, const shape *s, dtype type,
                     value *result, error *err);
 
 /* An array without elements, of a shape with a length of 0; x must be an empty
  * list. */
-bool constant_empty(machine *m, dtype type, const attr *lengths, const lang_value *x,
-                    value *result, error *err);
+bool constant_empty(tracer *tr, dtype type, const attr *lengths, const lang_value *x, value *result,
+                    error *err);
 
 /* The elements of a dense tensor cast to the widest type of their class (bool,
  * int64, uint64, float64, complex128), in a. */

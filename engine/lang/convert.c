@@ -9,14 +9,22 @@
 const char *convert_describe(const lang_value *v)
 {
     static const char *const words[] = {
-        [LANG_NONE] = "None",           [LANG_NUMBER] = "a number",
-        [LANG_TENSOR] = "a tensor",     [LANG_TEXT] = "a text",
-        [LANG_DTYPE] = "an element type", [LANG_TUPLE] = "a tuple",
-        [LANG_LIST] = "a list",         [LANG_ELLIPSIS] = "...",
-        [LANG_SLICE] = "a slice",       [LANG_FUNCTION] = "a function",
-        [LANG_OP] = "an operation",     [LANG_METHOD] = "a method",
-        [LANG_BUILTIN] = "a function of the language", [LANG_MODULE] = "a module",
-        [LANG_ATTR] = "an attribute",   [LANG_DELETED] = "a deleted name",
+        [LANG_NONE] = "None",
+        [LANG_NUMBER] = "a number",
+        [LANG_TENSOR] = "a tensor",
+        [LANG_TEXT] = "a text",
+        [LANG_DTYPE] = "an element type",
+        [LANG_TUPLE] = "a tuple",
+        [LANG_LIST] = "a list",
+        [LANG_ELLIPSIS] = "...",
+        [LANG_SLICE] = "a slice",
+        [LANG_FUNCTION] = "a function",
+        [LANG_OP] = "an operation",
+        [LANG_METHOD] = "a method",
+        [LANG_BUILTIN] = "a function of the language",
+        [LANG_MODULE] = "a module",
+        [LANG_ATTR] = "an attribute",
+        [LANG_DELETED] = "a deleted name",
     };
 
     return words[v->kind];
@@ -28,15 +36,15 @@ lang_value lang_of_value(value v)
 }
 
 /* Whether a node may be used in the graph that is being built. */
-static bool is_visible(const machine *m, value v)
+static bool is_visible(const tracer *tr, value v)
 {
-    for (const graph *g = m->graph; g != NULL && v.node != NULL; g = g->outer)
+    for (const graph *g = tr->graph; g != NULL && v.node != NULL; g = g->outer)
         if (v.node->graph == g)
             return true;
     return false;
 }
 
-/* ---- Nested sequences ---------------------------------------------------------------------- */
+/* ---- Nested sequences ------------------------------------------------------- */
 
 /* What a nested sequence looks like: its shape along the first items, and what
  * its leaves are. */
@@ -72,7 +80,7 @@ static bool find_shape(const lang_value *v, outline *o, error *err)
     return true;
 }
 
-static const char *path_text(machine *m, const outline *o, int depth)
+static const char *path_text(tracer *tr, const outline *o, int depth)
 {
     text t;
     const char *copy;
@@ -80,28 +88,27 @@ static const char *path_text(machine *m, const outline *o, int depth)
     text_init(&t);
     for (int i = 0; i < depth; i++)
         text_addf(&t, "[%d]", o->path[i]);
-    copy = text_copy(&t, m->arena);
+    copy = text_copy(&t, tr->arena);
     text_clear(&t);
     return copy;
 }
 
-static bool fail_ragged(machine *m, const outline *o, const lang_value *v, int depth, error *err)
+static bool fail_ragged(tracer *tr, const outline *o, const lang_value *v, int depth, error *err)
 {
-    const char *where = path_text(m, o, depth);
+    const char *where = path_text(tr, o, depth);
 
     if (is_sequence(v) && depth < o->shape.rank)
         return error_set(err, ERR_VALUE,
                          "the list is ragged: item %s has %d elements where others have %" PRId64,
                          where, v->sequence->count, o->shape.length[depth]);
     return error_set(err, ERR_VALUE, "the list is ragged: item %s is %s where others are %s", where,
-                     is_sequence(v) ? "a list" : "a number",
-                     is_sequence(v) ? "numbers" : "lists");
+                     is_sequence(v) ? "a list" : "a number", is_sequence(v) ? "numbers" : "lists");
 }
 
 /* Checks that the items at this depth fit the outline and looks at the leaves. */
-static bool visit(machine *m, const lang_value *v, int depth, outline *o, error *err)
+static bool visit(tracer *tr, const lang_value *v, int depth, outline *o, error *err)
 {
-    if (!machine_charge(m, 1, err))
+    if (!tracer_charge(tr, 1, err))
         return false;
     if (is_constant(v) && depth == o->shape.rank) {
         o->classes |= 1u << v->number;
@@ -117,11 +124,11 @@ static bool visit(machine *m, const lang_value *v, int depth, outline *o, error 
     if (!is_sequence(v) || depth == o->shape.rank || v->sequence->count != o->shape.length[depth]) {
         if (o->tensors) /* stack finds out whether they fit */
             return true;
-        return fail_ragged(m, o, v, depth, err);
+        return fail_ragged(tr, o, v, depth, err);
     }
     for (int i = 0; i < v->sequence->count; i++) {
         o->path[depth] = i;
-        if (!visit(m, &v->sequence->items[i], depth + 1, o, err))
+        if (!visit(tr, &v->sequence->items[i], depth + 1, o, err))
             return false;
     }
     return true;
@@ -138,68 +145,68 @@ static dtype array_type(const outline *o, const lang_value *const *numbers)
     return constant_dtype(o->classes);
 }
 
-static bool number_array(machine *m, const lang_value *v, const dtype *type, outline *o,
+static bool number_array(tracer *tr, const lang_value *v, const dtype *type, outline *o,
                          value *result, error *err)
 {
-    o->numbers = arena_array(m->arena, (size_t)o->leaves + 1, sizeof *o->numbers);
+    o->numbers = arena_array(tr->arena, (size_t)o->leaves + 1, sizeof *o->numbers);
     o->leaves = 0;
-    if (!shape_check(&o->shape, "array", err) || !visit(m, v, 0, o, err))
+    if (!shape_check(&o->shape, "array", err) || !visit(tr, v, 0, o, err))
         return false;
-    return constant_array(m, o->numbers, &o->shape,
+    return constant_array(tr, o->numbers, &o->shape,
                           type != NULL ? *type : array_type(o, o->numbers), result, err);
 }
 
 /* A sequence with tensors among its items: stacked along a new first axis. */
-static bool stacked_array(machine *m, const lang_value *v, value *result, error *err)
+static bool stacked_array(tracer *tr, const lang_value *v, value *result, error *err)
 {
     const int n = v->sequence->count;
-    lang_value *items = arena_array(m->arena, (size_t)n + 1, sizeof *items), list, stacked;
+    lang_value *items = arena_array(tr->arena, (size_t)n + 1, sizeof *items), list, stacked;
 
-    if (!machine_enter(m, err))
+    if (!tracer_enter(tr, err))
         return false;
     for (int i = 0; i < n; i++) {
         items[i].kind = LANG_TENSOR;
-        if (!convert_array(m, &v->sequence->items[i], NULL, &items[i].tensor, err))
+        if (!convert_array(tr, &v->sequence->items[i], NULL, &items[i].tensor, err))
             return false;
     }
-    machine_leave(m);
-    list = machine_sequence(m, LANG_LIST, items, n);
-    if (!call_role(m, ROLE_STACK, &list, 1, &stacked, err))
+    tracer_leave(tr);
+    list = tracer_sequence(tr, LANG_LIST, items, n);
+    if (!call_role(tr, ROLE_STACK, &list, 1, &stacked, err))
         return false;
     *result = stacked.tensor;
     return true;
 }
 
-static bool sequence_array(machine *m, const lang_value *v, const dtype *type, value *result,
+static bool sequence_array(tracer *tr, const lang_value *v, const dtype *type, value *result,
                            bool *cast, error *err)
 {
     outline o = {0};
 
     *cast = false;
-    if (type == NULL && is_visible(m, v->sequence->array)) {
+    if (type == NULL && is_visible(tr, v->sequence->array)) {
         *result = v->sequence->array;
         return true;
     }
-    if (!find_shape(v, &o, err) || !visit(m, v, 0, &o, err))
+    if (!find_shape(v, &o, err) || !visit(tr, v, 0, &o, err))
         return false;
     if (!o.tensors)
-        return number_array(m, v, type, &o, result, err) &&
+        return number_array(tr, v, type, &o, result, err) &&
                (type != NULL || (v->sequence->array = *result, true));
     *cast = type != NULL;
-    if (!stacked_array(m, v, result, err))
+    if (!stacked_array(tr, v, result, err))
         return false;
     v->sequence->array = *result;
     return true;
 }
 
-/* ---- Tensors -------------------------------------------------------------------------------- */
+/* ---- Tensors ---------------------------------------------------------------- */
 
 static bool fail_kind(const lang_value *v, const char *who, error *err)
 {
     return error_set(err, ERR_ARGUMENT, "%s needs a tensor, not %s", who, convert_describe(v));
 }
 
-bool convert_tensor(machine *m, const lang_value *v, const char *who, value *result, error *err)
+bool convert_tensor(tracer *tr, const lang_value *v, const char *who, value *result, error *err)
 {
     bool cast;
 
@@ -208,21 +215,21 @@ bool convert_tensor(machine *m, const lang_value *v, const char *who, value *res
         *result = v->tensor;
         return true;
     case LANG_NUMBER:
-        *result = is_visible(m, v->tensor) ? v->tensor : constant_scalar(m, v, true, err);
+        *result = is_visible(tr, v->tensor) ? v->tensor : constant_scalar(tr, v, true, err);
         return result->node != NULL;
     case LANG_TUPLE:
     case LANG_LIST:
-        return sequence_array(m, v, NULL, result, &cast, err);
+        return sequence_array(tr, v, NULL, result, &cast, err);
     default:
         return fail_kind(v, who, err);
     }
 }
 
-static bool cast_tensor(machine *m, value v, dtype type, value *result, error *err)
+static bool cast_tensor(tracer *tr, value v, dtype type, value *result, error *err)
 {
     lang_value cast;
 
-    if (!call_role(m, ROLE_ASTYPE,
+    if (!call_role(tr, ROLE_ASTYPE,
                    (lang_value[]){lang_of_value(v), {.kind = LANG_DTYPE, .dtype = type}}, 2, &cast,
                    err))
         return false;
@@ -230,32 +237,32 @@ static bool cast_tensor(machine *m, value v, dtype type, value *result, error *e
     return true;
 }
 
-bool convert_array(machine *m, const lang_value *v, const dtype *dtype, value *result, error *err)
+bool convert_array(tracer *tr, const lang_value *v, const dtype *dtype, value *result, error *err)
 {
     bool cast = dtype != NULL;
 
     if (v->kind == LANG_NUMBER && v->tensor.node == NULL)
-        return constant_array(m, (const lang_value *const[]){v}, &shape_scalar,
+        return constant_array(tr, (const lang_value *const[]){v}, &shape_scalar,
                               dtype != NULL ? *dtype : constant_dtype(1u << v->number), result,
                               err);
-    if (is_sequence(v) ? !sequence_array(m, v, dtype, result, &cast, err)
-                       : !convert_tensor(m, v, "array", result, err))
+    if (is_sequence(v) ? !sequence_array(tr, v, dtype, result, &cast, err)
+                       : !convert_tensor(tr, v, "array", result, err))
         return false;
     if (!cast && !value_type(*result)->weak)
         return true;
-    return cast_tensor(m, *result, cast ? *dtype : value_type(*result)->dtype, result, err);
+    return cast_tensor(tr, *result, cast ? *dtype : value_type(*result)->dtype, result, err);
 }
 
 bool lang_tensor(graph *g, const lang_value *v, const char *who, value *result, error *err)
 {
     const lang_options options = {0};
-    machine m;
+    tracer tr;
 
-    machine_init(&m, g, &options);
-    return convert_tensor(&m, v, who, result, err);
+    tracer_init(&tr, g, &options);
+    return convert_tensor(&tr, v, who, result, err);
 }
 
-/* ---- Known numbers ----------------------------------------------------------------------------- */
+/* ---- Known numbers ---------------------------------------------------------- */
 
 bool convert_known(const lang_value *v, lang_value *number)
 {
@@ -271,7 +278,8 @@ bool convert_known(const lang_value *v, lang_value *number)
     return true;
 }
 
-/* ---- Attributes ---------------------------------------------------------------------------------- */
+/* ---- Attributes
+ * ---------------------------------------------------------------------------------- */
 
 static bool number_attr(const lang_value *v, attr *result)
 {
@@ -298,7 +306,7 @@ static attr dynamic_attr(value v)
 }
 
 /* A constant vector as the list of its elements. */
-static bool vector_items(machine *m, value v, lang_value *list, error *err)
+static bool vector_items(tracer *tr, value v, lang_value *list, error *err)
 {
     const tensor *t = value_constant(v);
     const lang_value self = lang_of_value(v);
@@ -306,20 +314,20 @@ static bool vector_items(machine *m, value v, lang_value *list, error *err)
     int64_t n;
 
     if (t == NULL)
-        return index_unpack(m, &self, -1, list, err);
+        return index_unpack(tr, &self, -1, list, err);
     n = tensor_size(t);
-    if (!machine_charge(m, n, err))
+    if (!tracer_charge(tr, n, err))
         return false;
-    elements = constant_elements(t, m->arena);
-    *list = machine_sequence(m, LANG_LIST, NULL, 0);
-    list->sequence->items = arena_array(m->arena, (size_t)n + 1, sizeof(lang_value));
+    elements = constant_elements(t, tr->arena);
+    *list = tracer_sequence(tr, LANG_LIST, NULL, 0);
+    list->sequence->items = arena_array(tr->arena, (size_t)n + 1, sizeof(lang_value));
     list->sequence->count = (int)n;
     for (int64_t i = 0; i < n; i++)
         list->sequence->items[i] = constant_element(elements, t->dtype, i);
     return true;
 }
 
-static bool tensor_attr(machine *m, const lang_value *v, attr *result, error *err)
+static bool tensor_attr(tracer *tr, const lang_value *v, attr *result, error *err)
 {
     lang_value known;
 
@@ -329,15 +337,15 @@ static bool tensor_attr(machine *m, const lang_value *v, attr *result, error *er
         *result = dynamic_attr(v->tensor);
         return true;
     }
-    return value_type(v->tensor)->shape.rank == 1 && vector_items(m, v->tensor, &known, err) &&
-           convert_attr(m, &known, result, err);
+    return value_type(v->tensor)->shape.rank == 1 && vector_items(tr, v->tensor, &known, err) &&
+           convert_attr(tr, &known, result, err);
 }
 
 /* Attributes that are all integers, known or computed, as one of kind ATTR_INTS. */
-static void join_ints(machine *m, attr *list)
+static void join_ints(tracer *tr, attr *list)
 {
-    int64_t *ints = arena_array(m->arena, (size_t)list->n + 1, sizeof *ints);
-    attr *dynamic = arena_array(m->arena, (size_t)list->n + 1, sizeof *dynamic);
+    int64_t *ints = arena_array(tr->arena, (size_t)list->n + 1, sizeof *ints);
+    attr *dynamic = arena_array(tr->arena, (size_t)list->n + 1, sizeof *dynamic);
     bool any = false;
 
     for (int i = 0; i < list->n; i++) {
@@ -353,24 +361,24 @@ static void join_ints(machine *m, attr *list)
     *list = (attr){.kind = ATTR_INTS, .n = list->n, .ints = ints, .dynamic = any ? dynamic : NULL};
 }
 
-static bool sequence_attr(machine *m, const lang_value *v, attr *result, error *err)
+static bool sequence_attr(tracer *tr, const lang_value *v, attr *result, error *err)
 {
     const lang_sequence *s = v->sequence;
     attr *items;
 
-    if (!machine_charge(m, s->count, err) || !machine_enter(m, err))
+    if (!tracer_charge(tr, s->count, err) || !tracer_enter(tr, err))
         return false;
-    items = arena_array(m->arena, (size_t)s->count + 1, sizeof *items);
+    items = arena_array(tr->arena, (size_t)s->count + 1, sizeof *items);
     for (int i = 0; i < s->count; i++)
-        if (!convert_attr(m, &s->items[i], &items[i], err))
+        if (!convert_attr(tr, &s->items[i], &items[i], err))
             return false;
-    machine_leave(m);
+    tracer_leave(tr);
     *result = (attr){.kind = ATTR_LIST, .n = s->count, .items = items};
-    join_ints(m, result);
+    join_ints(tr, result);
     return true;
 }
 
-bool convert_attr(machine *m, const lang_value *v, attr *result, error *err)
+bool convert_attr(tracer *tr, const lang_value *v, attr *result, error *err)
 {
     switch (v->kind) {
     case LANG_NONE:
@@ -386,9 +394,9 @@ bool convert_attr(machine *m, const lang_value *v, attr *result, error *err)
         return true;
     case LANG_TUPLE:
     case LANG_LIST:
-        return sequence_attr(m, v, result, err);
+        return sequence_attr(tr, v, result, err);
     case LANG_TENSOR:
-        return tensor_attr(m, v, result, err);
+        return tensor_attr(tr, v, result, err);
     case LANG_ATTR:
         *result = *v->attr;
         return true;

@@ -18,7 +18,7 @@ typedef struct decimal {
     int count, exponent;
 } decimal;
 
-/* ---- Digits ----------------------------------------------------------------------------------- */
+/* ---- Digits ----------------------------------------------------------------- */
 
 /* x rounded to a type. */
 static double rounded_to(double x, dtype type)
@@ -28,6 +28,16 @@ static double rounded_to(double x, dtype type)
     if (type == DT_F16)
         return (double)f32_of_f16(f16_of_f64(x));
     return type == DT_BF16 ? (double)f32_of_bf16(bf16_of_f64(x)) : x;
+}
+
+static int read_exponent(const char *text, const char *end)
+{
+    const bool negative = *text == '-';
+    int exponent = 0;
+
+    for (text += *text == '-' || *text == '+'; text < end; text++)
+        exponent = exponent * 10 + (*text - '0');
+    return negative ? -exponent : exponent;
 }
 
 /* Reads what printf or to_chars wrote. */
@@ -50,7 +60,7 @@ static void read_decimal(const char *text, const char *end, decimal *d)
     }
     d->exponent = (point < 0 ? d->count + zeros : point) - zeros - 1;
     if (text < end)
-        d->exponent += atoi(text + 1);
+        d->exponent += read_exponent(text + 1, end);
     while (d->count > 0 && d->digits[d->count - 1] == '0')
         d->count--;
     if (d->count == 0) {
@@ -67,12 +77,12 @@ static void print_decimal(double x, const char *format, int precision, decimal *
     read_decimal(room, room + n, d);
 }
 
-/* The fewest digits that read back as x in a half type. */
-static void shortest_half(double x, dtype type, decimal *d)
+/* The fewest digits that read back as x, found by trying. */
+static void shortest_tried(double x, dtype type, decimal *d)
 {
     char room[64];
 
-    for (int precision = 0; precision < 10; precision++) {
+    for (int precision = 0; precision < 17; precision++) {
         const int n = snprintf(room, sizeof room, "%.*e", precision, x);
 
         read_decimal(room, room + n, d);
@@ -81,19 +91,19 @@ static void shortest_half(double x, dtype type, decimal *d)
     }
 }
 
-/* The fewest digits that read back as the finite number x in its type. */
+/* The fewest digits that read back as the finite number x in its type. Whole
+ * numbers beyond the precision of the type have more in number's texts. */
 static void shortest(double x, dtype type, decimal *d)
 {
-    char room[NUMBER_TEXT_MAX + 1] = {0};
+    const bool narrow = type == DT_F32 || type == DT_C64;
+    const double exact = narrow ? 16777216.0 : 9007199254740992.0;
+    char room[NUMBER_TEXT_MAX];
 
-    if (type == DT_F16 || type == DT_BF16) {
-        shortest_half(x, type, d);
-        return;
-    }
-    read_decimal(room,
-                 type == DT_F32 || type == DT_C64 ? number_print_f32(room, (float)x)
-                                                  : number_print_f64(room, x),
-                 d);
+    if (type == DT_F16 || type == DT_BF16 || fabs(x) > exact)
+        shortest_tried(x, type, d);
+    else
+        read_decimal(room, narrow ? number_print_f32(room, (float)x) : number_print_f64(room, x),
+                     d);
 }
 
 /* At most PRECISION digits behind the point, in one of the two forms. */
@@ -136,7 +146,7 @@ static void write_positional(const decimal *d, text *t)
         text_add_char(t, digit_at(d, -i));
 }
 
-/* ---- One number --------------------------------------------------------------------------------- */
+/* ---- One number ------------------------------------------------------------- */
 
 static void write_special(double x, text *t)
 {
@@ -176,7 +186,8 @@ void decimal_scalar(double x, dtype type, const char *whole, text *t)
     write_exponent(d.exponent, 2, t);
 }
 
-/* ---- The form of an array ------------------------------------------------------------------------ */
+/* ---- The form of an array
+ * ------------------------------------------------------------------------ */
 
 static int larger(int a, int b)
 {
@@ -248,6 +259,7 @@ static void special_in_form(const decimal_form *f, double x, text *t)
     write_special(x, t);
 }
 
+/* Digits that the form shows beyond the shortest are those of the exact value. */
 void decimal_in_form(const decimal_form *f, double x, text *t)
 {
     decimal d;
@@ -257,6 +269,8 @@ void decimal_in_form(const decimal_form *f, double x, text *t)
         return;
     }
     limited(x, f->type, f->exponent, &d);
+    if (f->exponent ? d.count - 1 < f->precision : d.count - 1 < d.exponent)
+        print_decimal(x, f->exponent ? "%.*e" : "%.*f", f->precision * f->exponent, &d);
     pad(t, f->left - whole_digits(&d, f->exponent) - (f->plus || d.negative));
     if (f->plus || d.negative)
         text_add_char(t, d.negative ? '-' : '+');

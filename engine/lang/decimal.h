@@ -16,11 +16,11 @@ void decimal_scalar(double x, dtype type, const char *whole, text *t);
 /* How the floats of one array are written. */
 typedef struct decimal_form {
     dtype type;
-    bool plus;        /* a sign stands before positive numbers too */
+    bool plus; /* a sign stands before positive numbers too */
     bool exponent;
-    int precision;    /* digits behind the point, with an exponent */
+    int precision; /* digits behind the point, with an exponent */
     int exponent_digits;
-    int left, right;  /* characters before and behind the point */
+    int left, right; /* characters before and behind the point */
 } decimal_form;
 
 /* The form for n floats that lie step apart. */

@@ -8,10 +8,10 @@
 #include "engine/lang/parser.h"
 #include "engine/lang/scalar.h"
 
-/* The state of a run: tokens as they come, and the machine. */
+/* The state of a run: tokens as they come, and the tracer. */
 typedef struct speaker {
     parser p; /* for its tokens, nesting and messages; it writes no code */
-    machine *m;
+    tracer *tr;
     int draws; /* of rand without a seed of their own */
 } speaker;
 
@@ -22,12 +22,12 @@ static bool fail_at(speaker *s, long offset, error *err)
     return error_at_text(err, s->p.x.text, offset);
 }
 
-/* ---- Operands ------------------------------------------------------------------------------- */
+/* ---- Operands --------------------------------------------------------------- */
 
 /* The value as a tensor with a type of its own: numbers are not weak here. */
 static bool operand(speaker *s, const lang_value *v, value *result, error *err)
 {
-    return convert_array(s->m, v, NULL, result, err);
+    return convert_array(s->tr, v, NULL, result, err);
 }
 
 static bool reshaped(speaker *s, value v, int64_t first, int64_t second, value *result, error *err)
@@ -35,8 +35,8 @@ static bool reshaped(speaker *s, value v, int64_t first, int64_t second, value *
     lang_value lengths[2] = {scalar_int(first), scalar_int(second)}, operands[2], out;
 
     operands[0] = lang_of_value(v);
-    operands[1] = machine_sequence(s->m, LANG_TUPLE, lengths, second < 0 ? 1 : 2);
-    if (!call_role(s->m, ROLE_RESHAPE, operands, 2, &out, err))
+    operands[1] = tracer_sequence(s->tr, LANG_TUPLE, lengths, second < 0 ? 1 : 2);
+    if (!call_role(s->tr, ROLE_RESHAPE, operands, 2, &out, err))
         return false;
     *result = out.tensor;
     return true;
@@ -46,7 +46,7 @@ static bool reshaped(speaker *s, value v, int64_t first, int64_t second, value *
 static bool vector_operand(speaker *s, const lang_value *v, value *result, error *err)
 {
     if (v->kind == LANG_NUMBER) {
-        const lang_value list = machine_sequence(s->m, LANG_LIST, v, 1);
+        const lang_value list = tracer_sequence(s->tr, LANG_LIST, v, 1);
 
         return operand(s, &list, result, err);
     }
@@ -55,9 +55,9 @@ static bool vector_operand(speaker *s, const lang_value *v, value *result, error
     return value_type(*result)->shape.rank > 0 || reshaped(s, *result, 1, -1, result, err);
 }
 
-/* ---- Operators ------------------------------------------------------------------------------- */
+/* ---- Operators -------------------------------------------------------------- */
 
-static bool elementwise(speaker *s, token_kind operator, const lang_value *a, const lang_value *b,
+static bool elementwise(speaker *s, token_kind symbol, const lang_value *a, const lang_value *b,
                         lang_value *result, error *err)
 {
     char first[SHAPE_TEXT_MAX], second[SHAPE_TEXT_MAX];
@@ -72,7 +72,7 @@ static bool elementwise(speaker *s, token_kind operator, const lang_value *a, co
         return error_set(err, ERR_SHAPE, "broadcasting failed! shapes %s and %s",
                          shape_print(&value_type(x.tensor)->shape, first),
                          shape_print(&value_type(y.tensor)->shape, second));
-    return machine_binary(s->m, operator, &x, &y, result, err);
+    return tracer_binary(s->tr, symbol, &x, &y, result, err);
 }
 
 /* The product contracts the last axis of the left with the first of the right; a
@@ -97,20 +97,20 @@ static bool product(speaker *s, const lang_value *a, const lang_value *b, lang_v
         return false;
     if (right.rank == 1 && !reshaped(s, *y, right.length[0], 1, y, err))
         return false;
-    return call_role(s->m, ROLE_TENSORDOT, operands, 3, result, err);
+    return call_role(s->tr, ROLE_TENSORDOT, operands, 3, result, err);
 }
 
-static bool apply(speaker *s, const token *operator, const lang_value *a, const lang_value *b,
+static bool apply(speaker *s, const token *symbol, const lang_value *a, const lang_value *b,
                   lang_value *result, error *err)
 {
-    const token_kind kind = operator->kind == TOKEN_DOT ? TOKEN_MULTIPLY : operator->kind;
-    const bool ok = operator->kind == TOKEN_MULTIPLY ? product(s, a, b, result, err)
-                                                     : elementwise(s, kind, a, b, result, err);
+    const token_kind kind = symbol->kind == TOKEN_DOT ? TOKEN_MULTIPLY : symbol->kind;
+    const bool ok = symbol->kind == TOKEN_MULTIPLY ? product(s, a, b, result, err)
+                                                   : elementwise(s, kind, a, b, result, err);
 
-    return (ok && machine_charge(s->m, 1, err)) || fail_at(s, operator->offset, err);
+    return (ok && tracer_charge(s->tr, 1, err)) || fail_at(s, symbol->offset, err);
 }
 
-/* ---- Functions -------------------------------------------------------------------------------- */
+/* ---- Functions -------------------------------------------------------------- */
 
 typedef bool speaker_fn(speaker *s, const arguments *args, lang_value *result, error *err);
 
@@ -124,12 +124,12 @@ static bool lengths_of(speaker *s, const arguments *args, int from, const char *
     if (args->count > from)
         all = args->count == from + 1
                   ? args->values[from]
-                  : machine_sequence(s->m, LANG_TUPLE, args->values + from, args->count - from);
-    if (!convert_attr(s->m, &all, result, err))
+                  : tracer_sequence(s->tr, LANG_TUPLE, args->values + from, args->count - from);
+    if (!convert_attr(s->tr, &all, result, err))
         return error_set(err, ERR_ARGUMENT, "%s: integers are needed, not %s", who,
                          convert_describe(&all));
     if (result->kind == ATTR_INT) {
-        ints = arena_alloc(s->m->arena, sizeof *ints);
+        ints = arena_alloc(s->tr->arena, sizeof *ints);
         *ints = result->integer;
         *result = (attr){.kind = ATTR_INTS, .n = 1, .ints = ints};
     }
@@ -145,9 +145,9 @@ static bool filled(speaker *s, op_role role, const arguments *args, lang_value *
 
     if (!lengths_of(s, args, 0, call_role_name(role), &lengths, err))
         return false;
-    operands[0] = lang_of_attr(s->m->arena, &lengths);
+    operands[0] = lang_of_attr(s->tr->arena, &lengths);
     operands[1] = (lang_value){.kind = LANG_DTYPE, .dtype = DT_I64};
-    return call_role(s->m, role, operands, 2, result, err);
+    return call_role(s->tr, role, operands, 2, result, err);
 }
 
 static bool run_one(speaker *s, const arguments *args, lang_value *result, error *err)
@@ -165,8 +165,8 @@ static lang_value seed_of(speaker *s, const arguments *args)
 {
     if (args->keyword_count > 0)
         return args->values[args->count];
-    if (s->m->options->has_seed)
-        return scalar_int(s->m->options->seed + s->draws++);
+    if (s->tr->options->has_seed)
+        return scalar_int(s->tr->options->seed + s->draws++);
     return (lang_value){.kind = LANG_NONE};
 }
 
@@ -177,31 +177,31 @@ static bool run_rand(speaker *s, const arguments *args, lang_value *result, erro
 
     if (!lengths_of(s, args, 0, "rand", &lengths, err))
         return false;
-    operands[0] = lang_of_attr(s->m->arena, &lengths);
+    operands[0] = lang_of_attr(s->tr->arena, &lengths);
     operands[1] = seed_of(s, args);
-    return call_role(s->m, ROLE_RAND, operands, 2, result, err);
+    return call_role(s->tr, ROLE_RAND, operands, 2, result, err);
 }
 
 static void report(speaker *s, const char *words, lang_style style, value v)
 {
     if (*words != '\0')
-        machine_print(s->m, (lang_printed){.style = LANG_LITERAL, .text = words});
-    machine_print(s->m, (lang_printed){.style = style, .value = v});
-    s->m->program->line_count++;
+        tracer_print(s->tr, (lang_printed){.style = LANG_LITERAL, .text = words});
+    tracer_print(s->tr, (lang_printed){.style = style, .value = v});
+    s->tr->program->line_count++;
 }
 
 static bool run_get_shape(speaker *s, const arguments *args, lang_value *result, error *err)
 {
     value v, strong;
 
-    if (!operand(s, &args->values[0], &v, err) || !attribute_shape(s->m, v, result, err))
+    if (!operand(s, &args->values[0], &v, err) || !attribute_shape(s->tr, v, result, err))
         return false;
     report(s, "shape:", LANG_SHAPE, v);
     result->kind = LANG_LIST;
     if (result->sequence->count == 0) { /* of integers, though it has none */
         static const dtype integers = DT_I64;
 
-        if (!convert_array(s->m, result, &integers, &strong, err))
+        if (!convert_array(s->tr, result, &integers, &strong, err))
             return false;
         *result = lang_of_value(strong);
     }
@@ -213,7 +213,7 @@ static bool run_size(speaker *s, const arguments *args, lang_value *result, erro
     value v, size;
 
     if (!operand(s, &args->values[0], &v, err) ||
-        !attribute_load(s->m, &(lang_value){.kind = LANG_TENSOR, .tensor = v}, "size", USE_VALUE,
+        !attribute_load(s->tr, &(lang_value){.kind = LANG_TENSOR, .tensor = v}, "size", USE_VALUE,
                         result, err) ||
         !operand(s, result, &size, err))
         return false;
@@ -230,8 +230,8 @@ static bool run_reshape(speaker *s, const arguments *args, lang_value *result, e
     if (!operand(s, &args->values[0], &operands[0].tensor, err) ||
         !lengths_of(s, args, 1, "reshape", &lengths, err))
         return false;
-    operands[1] = lang_of_attr(s->m->arena, &lengths);
-    return call_role(s->m, ROLE_RESHAPE, operands, 2, result, err);
+    operands[1] = lang_of_attr(s->tr->arena, &lengths);
+    return call_role(s->tr, ROLE_RESHAPE, operands, 2, result, err);
 }
 
 /* The part of one axis that slice takes. */
@@ -247,7 +247,7 @@ static bool slice_axis(speaker *s, int axis, int64_t length, int64_t begin, int6
                          size, begin, axis, length);
     parts[0] = scalar_int(begin);
     parts[1] = scalar_int(size == -1 ? length : begin + size);
-    *item = machine_sequence(s->m, LANG_SLICE, parts, 3);
+    *item = tracer_sequence(s->tr, LANG_SLICE, parts, 3);
     return true;
 }
 
@@ -272,7 +272,7 @@ static bool run_slice(speaker *s, const arguments *args, lang_value *result, err
     for (int i = 0; i < in->rank; i++)
         if (!slice_axis(s, i, in->length[i], begin.ints[i], size.ints[i], &items[i], err))
             return false;
-    return index_get(s->m, &x, items, in->rank, result, err);
+    return index_get(s->tr, &x, items, in->rank, result, err);
 }
 
 static bool run_dot(speaker *s, const arguments *args, lang_value *result, error *err)
@@ -314,7 +314,7 @@ static const struct function {
 
 static const struct function *find_function(const char *name, const char **nearest)
 {
-    int least = 3;
+    int least = strlen(name) < 4 ? 2 : 3;
 
     *nearest = NULL;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
@@ -344,16 +344,16 @@ static bool run_function(speaker *s, const char *name, const arguments *args, la
     if (args->count < f->least || args->count > f->most)
         return error_set(err, ERR_ARGUMENT, "%s takes %d argument%s, got %d", name, f->least,
                          f->least == 1 ? "" : "s", args->count);
-    if (args->keyword_count > 0 && (f->run != run_rand || args->keyword_count > 1 ||
-                                    strcmp(args->keywords[0], "seed") != 0))
+    if (args->keyword_count > 0 &&
+        (f->run != run_rand || args->keyword_count > 1 || strcmp(args->keywords[0], "seed") != 0))
         return error_set(err, ERR_UNKNOWN_ATTR, "%s has no parameter '%s'", name,
                          args->keywords[args->keyword_count - 1]);
     return f->run(s, args, result, err);
 }
 
-/* ---- Primaries ---------------------------------------------------------------------------------- */
+/* ---- Primaries -------------------------------------------------------------- */
 
-/* Expressions up to a closing bracket, onto the stack of the machine; keywords
+/* Expressions up to a closing bracket, onto the stack of the tracer; keywords
  * come last. */
 static bool items(speaker *s, token_kind close, const char **keyword, int *count, error *err)
 {
@@ -377,7 +377,7 @@ static bool items(speaker *s, token_kind close, const char **keyword, int *count
         }
         if (!expression(s, &v, err))
             return false;
-        machine_push(s->m, v);
+        tracer_push(s->tr, v);
         ++*count;
         if (parser_at(&s->p, close))
             break;
@@ -390,8 +390,8 @@ static bool items(speaker *s, token_kind close, const char **keyword, int *count
 /* The n values on top of the stack, taken from it. */
 static const lang_value *taken(speaker *s, int n)
 {
-    s->m->height -= (size_t)n;
-    return s->m->stack + s->m->height;
+    s->tr->height -= (size_t)n;
+    return s->tr->stack + s->tr->height;
 }
 
 static bool call(speaker *s, const token *name, lang_value *result, error *err)
@@ -406,7 +406,7 @@ static bool call(speaker *s, const token *name, lang_value *result, error *err)
     parser_leave(&s->p);
     args.keyword_count = keywords[0] != NULL;
     args.count = n - args.keyword_count;
-    args.values = machine_sequence(s->m, LANG_TUPLE, taken(s, n), n).sequence->items;
+    args.values = tracer_sequence(s->tr, LANG_TUPLE, taken(s, n), n).sequence->items;
     return run_function(s, name->text, &args, result, err) || fail_at(s, name->offset, err);
 }
 
@@ -419,17 +419,17 @@ static bool bracketed(speaker *s, bool is_list, lang_value *result, error *err)
         !items(s, is_list ? TOKEN_RIGHT_BRACKET : TOKEN_RIGHT_PAREN, NULL, &n, err))
         return false;
     parser_leave(&s->p);
-    if (!machine_charge(s->m, n, err))
+    if (!tracer_charge(s->tr, n, err))
         return fail_at(s, offset, err);
     *result = is_list || n != 1
-                  ? machine_sequence(s->m, is_list ? LANG_LIST : LANG_TUPLE, taken(s, n), n)
+                  ? tracer_sequence(s->tr, is_list ? LANG_LIST : LANG_TUPLE, taken(s, n), n)
                   : *taken(s, 1);
     return true;
 }
 
 static bool variable(speaker *s, const token *name, lang_value *result, error *err)
 {
-    if (!name_load(s->m, name->text, USE_VALUE, result, err))
+    if (!name_load(s->tr, name->text, USE_VALUE, result, err))
         return fail_at(s, name->offset, err);
     if (result->kind == LANG_TENSOR || result->kind == LANG_NUMBER || result->kind == LANG_LIST)
         return true;
@@ -466,7 +466,8 @@ static bool primary(speaker *s, lang_value *result, error *err)
     }
 }
 
-/* ---- Expressions and statements --------------------------------------------------------------------- */
+/* ---- Expressions and statements
+ * --------------------------------------------------------------------- */
 
 static bool negated(speaker *s, lang_value *result, error *err)
 {
@@ -481,7 +482,7 @@ static bool negated(speaker *s, lang_value *result, error *err)
     if (v.kind == LANG_NUMBER)
         return scalar_unary(TOKEN_SUBTRACT, &v, result, err) != SCALAR_FAILED ||
                fail_at(s, t.offset, err);
-    return call_role(s->m, ROLE_NEGATIVE, &v, 1, result, err) || fail_at(s, t.offset, err);
+    return call_role(s->tr, ROLE_NEGATIVE, &v, 1, result, err) || fail_at(s, t.offset, err);
 }
 
 static bool joined(speaker *s, bool tight, lang_value *result, error *err)
@@ -490,13 +491,13 @@ static bool joined(speaker *s, bool tight, lang_value *result, error *err)
         return false;
     while (parser_at(&s->p, tight ? TOKEN_MULTIPLY : TOKEN_ADD) ||
            parser_at(&s->p, tight ? TOKEN_DOT : TOKEN_SUBTRACT)) {
-        const token operator = s->p.x.token;
+        const token symbol = s->p.x.token;
         const lang_value a = *result;
         lang_value b;
 
         if (!lexer_next(&s->p.x, err) ||
             !(tight ? negated(s, &b, err) : joined(s, true, &b, err)) ||
-            !apply(s, &operator, &a, &b, result, err))
+            !apply(s, &symbol, &a, &b, result, err))
             return false;
     }
     return true;
@@ -514,13 +515,15 @@ static bool assignment(speaker *s, const token *name, error *err)
 
     if (!lexer_next(&s->p.x, err) || !expression(s, &v, err))
         return false;
-    if (v.kind == LANG_NONE)
+    if (v.kind == LANG_NONE) {
         error_set(err, ERR_VALUE, "there is no value to assign to '%s'", name->text);
-    if (error_is_set(err) || !operand(s, &v, &t, err))
+        return fail_at(s, name->offset, err);
+    }
+    if (!operand(s, &v, &t, err))
         return fail_at(s, name->offset, err);
     v = lang_of_value(t);
-    machine_store(s->m, name->text, &v, name->offset);
-    report(s, arena_format(s->m->arena, "%s:tensor", name->text), LANG_SHAPE, t);
+    tracer_store(s->tr, name->text, &v, name->offset);
+    report(s, arena_format(s->tr->arena, "%s:tensor", name->text), LANG_SHAPE, t);
     return true;
 }
 
@@ -543,8 +546,8 @@ static bool statement(speaker *s, error *err)
         return true;
     if (!operand(s, &v, &t, err))
         return fail_at(s, before.token.offset, err);
-    s->m->result = lang_of_value(t);
-    s->m->result_offset = before.token.offset;
+    s->tr->result = lang_of_value(t);
+    s->tr->result_offset = before.token.offset;
     return true;
 }
 
@@ -580,11 +583,11 @@ static bool prefix_syntax(error *err)
     return false;
 }
 
-bool dialect_tensor_run(machine *m, const char *text, size_t length, error *err)
+bool dialect_tensor_run(tracer *tr, const char *text, size_t length, error *err)
 {
-    speaker s = {.m = m};
+    speaker s = {.tr = tr};
 
-    if (!lexer_init(&s.p.x, m->arena, text, length, true, err) || !statements(&s, err))
+    if (!lexer_init(&s.p.x, tr->arena, text, length, true, err) || !statements(&s, err))
         return prefix_syntax(err);
     return true;
 }

@@ -8,7 +8,7 @@
  * an operation with a sub-graph.
  *
  * Text becomes a flat list of instructions (code.h), which a stack machine runs
- * (machine.h). Nesting is bounded, everything else is linear: no text makes the
+ * (tracer.h). Nesting is bounded, everything else is linear: no text makes the
  * process run out of stack or of time.
  *
  * There are two dialects: Python's expression syntax over NumPy's names, and
@@ -17,32 +17,33 @@
  * Lifetimes: everything made here lives in the arena of the graph.
  *
  * Reading order: lang.h, grammar.md, lexer.h, code.h, parser.c, statements.c,
- * scalar.h, machine.h, evaluate.c, names.c, call.c, bind.c, index.c, convert.c,
- * build.c; dialect_tensor.c; print.c, show.c. */
+ * scalar.h, tracer.h, evaluate.c, operators.c, names.c, attribute.c, call.c,
+ * bind.c, builtin.c, index.c, convert.c, build.c; dialect_tensor.c; print.c,
+ * show.c; key.c. */
 #pragma once
 
 #include "engine/base/text.h"
 #include "engine/graph/graph.h"
 
-/* ---- Values --------------------------------------------------------------------- */
+/* ---- Values ----------------------------------------------------------------- */
 
 typedef enum lang_kind {
     LANG_NONE,
-    LANG_NUMBER,   /* known while the graph is built: a weak scalar */
-    LANG_TENSOR,   /* a value of the graph */
+    LANG_NUMBER, /* known while the graph is built: a weak scalar */
+    LANG_TENSOR, /* a value of the graph */
     LANG_TEXT,
     LANG_DTYPE,
     LANG_TUPLE,
-    LANG_LIST,     /* a sequence until an array is needed */
+    LANG_LIST, /* a sequence until an array is needed */
     LANG_ELLIPSIS,
     LANG_SLICE,    /* three items: start, stop, step */
     LANG_FUNCTION, /* made by def or lambda */
     LANG_OP,
-    LANG_METHOD,   /* an operation with its first argument */
-    LANG_BUILTIN,  /* a function of the language itself: print, len .. */
-    LANG_MODULE,   /* the first part of a dotted name */
-    LANG_ATTR,     /* an attribute that the language has no word for */
-    LANG_DELETED   /* the name was deleted */
+    LANG_METHOD,  /* an operation with its first argument */
+    LANG_BUILTIN, /* a function of the language itself: print, len .. */
+    LANG_MODULE,  /* the first part of a dotted name */
+    LANG_ATTR,    /* an attribute that the language has no word for */
+    LANG_DELETED  /* the name was deleted */
 } lang_kind;
 
 typedef enum lang_number_class {
@@ -66,14 +67,14 @@ struct lang_value {
     lang_number_class number; /* LANG_NUMBER */
     bool python;              /* LANG_DTYPE: int, float .. rather than int64, float64 .. */
     union {
-        int64_t integer;      /* LANG_BOOL, LANG_INT */
+        int64_t integer; /* LANG_BOOL, LANG_INT */
         uint64_t unsigned_integer;
-        double parts[2];      /* LANG_FLOAT: parts[0] */
-        const char *text;     /* LANG_TEXT, LANG_MODULE */
+        double parts[2];  /* LANG_FLOAT: parts[0] */
+        const char *text; /* LANG_TEXT, LANG_MODULE */
         dtype dtype;
         lang_sequence *sequence; /* LANG_TUPLE, LANG_LIST, LANG_SLICE */
         const struct lang_function *function;
-        const op_def *op;     /* LANG_OP */
+        const op_def *op; /* LANG_OP */
         const struct lang_method *method;
         const struct lang_builtin *builtin;
         const attr *attr;
@@ -81,12 +82,9 @@ struct lang_value {
     value tensor; /* LANG_TENSOR; LANG_NUMBER: its node if it has one already */
 };
 
-/* ---- Building ------------------------------------------------------------------- */
+/* ---- Building --------------------------------------------------------------- */
 
-typedef enum lang_dialect {
-    LANG_NUMPY,
-    LANG_TENSOR_STATEMENTS
-} lang_dialect;
+typedef enum lang_dialect { LANG_NUMPY, LANG_TENSOR_STATEMENTS } lang_dialect;
 
 typedef struct lang_options {
     lang_dialect dialect;
@@ -133,7 +131,7 @@ typedef struct lang_name {
 
 /* What a program says. */
 typedef struct lang_program {
-    bool is_tuple;  /* the result is a tuple of result_count tensors */
+    bool is_tuple;    /* the result is a tuple of result_count tensors */
     int result_count; /* 0 and no tuple: there is no result */
     value *results;   /* of the last expression statement that has a value */
     int assigned_count;
@@ -181,7 +179,7 @@ bool lang_index_parse(arena *a, const char *text, size_t length, int operands, a
 /* Adds an index key as lang_index_parse reads it. */
 void lang_index_write(const attr *key, text *t);
 
-/* ---- Printing ------------------------------------------------------------------- */
+/* ---- Printing --------------------------------------------------------------- */
 
 /* Adds to t a program whose building gives the nodes of g once more, in their
  * order: one statement a node, sub-graphs as functions, and g's outputs as the

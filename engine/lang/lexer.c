@@ -17,10 +17,10 @@ typedef struct token_row {
 
 static const token_row rows[TOKEN_KINDS] = {
 #define BINARY(id, text, precedence, op) [TOKEN_##id] = {text, op, NULL, precedence, ROW_BINARY},
-#define COMPARE(id, text, op) [TOKEN_##id] = {text, op, NULL, 0, ROW_COMPARE},
-#define MARK(id, text) [TOKEN_##id] = {text, NULL, NULL, 0, ROW_MARK},
-#define WORD(id, text) [TOKEN_##id] = {text, NULL, NULL, 0, ROW_WORD},
-#define REFUSED(id, text, advice) [TOKEN_##id] = {text, NULL, advice, 0, ROW_WORD},
+#define COMPARE(id, text, op)            [TOKEN_##id] = {text, op, NULL, 0, ROW_COMPARE},
+#define MARK(id, text)                   [TOKEN_##id] = {text, NULL, NULL, 0, ROW_MARK},
+#define WORD(id, text)                   [TOKEN_##id] = {text, NULL, NULL, 0, ROW_WORD},
+#define REFUSED(id, text, advice)        [TOKEN_##id] = {text, NULL, advice, 0, ROW_WORD},
 #include "engine/lang/tokens.def"
 #undef BINARY
 #undef COMPARE
@@ -67,7 +67,7 @@ const char *token_text(const lexer *x, const token *t)
     }
 }
 
-/* ---- Between the tokens ---------------------------------------------------------- */
+/* ---- Between the tokens ----------------------------------------------------- */
 
 static bool fail(const lexer *x, const char *at, error *err, const char *what)
 {
@@ -139,12 +139,13 @@ static bool read_indentation(lexer *x, bool *is_indent, error *err)
         x->dedents++;
     }
     if (column != x->indents[x->indent_count - 1])
-        return fail(x, x->at, err, "this line is indented less than its block and more than the "
-                                   "one around it");
+        return fail(x, x->at, err,
+                    "this line is indented less than its block and more than the "
+                    "one around it");
     return true;
 }
 
-/* ---- Words and marks --------------------------------------------------------------- */
+/* ---- Words and marks -------------------------------------------------------- */
 
 /* The row with the given text, among words or among the others. */
 static token_kind find_row(const char *text, size_t length, bool word)
@@ -220,7 +221,7 @@ static void count_bracket(lexer *x)
     }
 }
 
-/* ---- One token -------------------------------------------------------------------- */
+/* ---- One token -------------------------------------------------------------- */
 
 static bool is_digit(char c)
 {

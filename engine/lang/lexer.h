@@ -25,10 +25,10 @@ typedef enum token_kind {
     TOKEN_IMAGINARY,
     TOKEN_TEXT,
 #define BINARY(id, text, precedence, op) TOKEN_##id,
-#define COMPARE(id, text, op) TOKEN_##id,
-#define MARK(id, text) TOKEN_##id,
-#define WORD(id, text) TOKEN_##id,
-#define REFUSED(id, text, advice) TOKEN_##id,
+#define COMPARE(id, text, op)            TOKEN_##id,
+#define MARK(id, text)                   TOKEN_##id,
+#define WORD(id, text)                   TOKEN_##id,
+#define REFUSED(id, text, advice)        TOKEN_##id,
 #include "engine/lang/tokens.def"
 #undef BINARY
 #undef COMPARE
@@ -40,12 +40,12 @@ typedef enum token_kind {
 
 typedef struct token {
     token_kind kind;
-    long offset, end;   /* bytes of the text */
-    bool augmented;     /* a binary operator followed by = */
-    uint64_t integer;   /* TOKEN_INT */
-    double real;        /* TOKEN_FLOAT, TOKEN_IMAGINARY */
-    const char *text;   /* TOKEN_NAME in normal form, TOKEN_TEXT; in the arena */
-    size_t length;      /* of text */
+    long offset, end; /* bytes of the text */
+    bool augmented;   /* a binary operator followed by = */
+    uint64_t integer; /* TOKEN_INT */
+    double real;      /* TOKEN_FLOAT, TOKEN_IMAGINARY */
+    const char *text; /* TOKEN_NAME in normal form, TOKEN_TEXT; in the arena */
+    size_t length;    /* of text */
 } token;
 
 enum { LEXER_INDENTS = 100 };

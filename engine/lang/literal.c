@@ -14,7 +14,7 @@ static bool fail_at(const lexer *x, long offset, error *err, const char *what)
     return error_at_text(err, x->text, offset);
 }
 
-/* ---- Integers ------------------------------------------------------------------------ */
+/* ---- Integers --------------------------------------------------------------- */
 
 static int digit_value(char c)
 {
@@ -34,10 +34,9 @@ static bool read_integer(lexer *x, int base, error *err)
     t->kind = TOKEN_INT;
     for (; digit_value(*x->at) < base || (*x->at == '_' && digit_value(x->at[1]) < base); x->at++)
         if (*x->at != '_')
-            overflow = overflow ||
-                       __builtin_mul_overflow(t->integer, (uint64_t)base, &t->integer) ||
-                       __builtin_add_overflow(t->integer, (uint64_t)digit_value(*x->at),
-                                              &t->integer);
+            overflow =
+                overflow || __builtin_mul_overflow(t->integer, (uint64_t)base, &t->integer) ||
+                __builtin_add_overflow(t->integer, (uint64_t)digit_value(*x->at), &t->integer);
     if (!overflow)
         return true;
     error_set(err, ERR_OVERFLOW, "the integer %.30s%s fits neither int64 nor uint64",
@@ -63,7 +62,7 @@ static int prefix_base(const char *at)
     }
 }
 
-/* ---- Floats -------------------------------------------------------------------------- */
+/* ---- Floats ----------------------------------------------------------------- */
 
 static const char *skip_digits(const char *at)
 {
@@ -132,7 +131,8 @@ bool literal_read_number(lexer *x, error *err)
         x->at += 2;
         x->at += *x->at == '_';
         if (digit_value(*x->at) >= base)
-            return fail_at(x, t->offset, err, "there are no digits behind the prefix of this number");
+            return fail_at(x, t->offset, err,
+                           "there are no digits behind the prefix of this number");
         if (!read_integer(x, base, err))
             return false;
     } else if (is_float || ((*end | 0x20) == 'j' && !x->point_is_operator)) {
@@ -153,7 +153,7 @@ bool literal_read_number(lexer *x, error *err)
     return true;
 }
 
-/* ---- Strings ------------------------------------------------------------------------- */
+/* ---- Strings ---------------------------------------------------------------- */
 
 /* Reads n hexadecimal digits; -1 if there are fewer. */
 static int32_t read_hex(const lexer *x, int n)
@@ -231,8 +231,9 @@ bool literal_read_text(lexer *x, error *err)
         x->at++;
         to = read_escape(x, to);
         if (to == NULL)
-            return fail_at(x, x->at - x->text - 1, err, "this escape is not known; write \\\\ for a "
-                                                        "backslash");
+            return fail_at(x, x->at - x->text - 1, err,
+                           "this escape is not known; write \\\\ for a "
+                           "backslash");
     }
     x->at = stop + quotes;
     t->kind = TOKEN_TEXT;

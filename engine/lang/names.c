@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/lang/machine.h"
 #include "engine/lang/scalar.h"
+#include "engine/lang/tracer.h"
 
-/* ---- What names mean by themselves ------------------------------------------------------ */
+/* ---- What names mean by themselves ------------------------------------------ */
 
 typedef struct constant {
     const char *name;
@@ -13,7 +13,7 @@ typedef struct constant {
 } constant;
 
 static const constant constants[] = {
-    {"pi", 3.141592653589793},  {"e", 2.718281828459045}, {"euler_gamma", 0.5772156649015329},
+    {"pi", 3.141592653589793}, {"e", 2.718281828459045}, {"euler_gamma", 0.5772156649015329},
     {"inf", (double)INFINITY}, {"nan", (double)NAN},
 };
 
@@ -23,9 +23,9 @@ static const struct type_name {
     dtype dtype;
     bool python;
 } type_names[] = {
-    {"bool", DT_BOOL, true},   {"int", DT_I64, true},     {"float", DT_F64, true},
+    {"bool", DT_BOOL, true},    {"int", DT_I64, true},     {"float", DT_F64, true},
     {"complex", DT_C128, true}, {"bool_", DT_BOOL, false}, {"intp", DT_I64, false},
-    {"int_", DT_I64, false},   {"half", DT_F16, false},   {"single", DT_F32, false},
+    {"int_", DT_I64, false},    {"half", DT_F16, false},   {"single", DT_F32, false},
     {"double", DT_F64, false},
 };
 
@@ -106,11 +106,11 @@ bool name_is_taken(const char *name)
     return find_known(name, &v) || strcmp(name, "np") == 0 || strcmp(name, "numpy") == 0;
 }
 
-/* ---- Where names are looked up ---------------------------------------------------------- */
+/* ---- Where names are looked up ---------------------------------------------- */
 
-static binding *find_assigned(const machine *m, const char *name)
+static binding *find_assigned(const tracer *tr, const char *name)
 {
-    for (const environment *e = m->local; e != NULL; e = e->outer) {
+    for (const environment *e = tr->local; e != NULL; e = e->outer) {
         binding *b = table_get(&e->names, name);
 
         if (b != NULL)
@@ -120,20 +120,20 @@ static binding *find_assigned(const machine *m, const char *name)
 }
 
 /* An input or stored variable; *found is NULL if there is none. */
-static bool resolve(machine *m, const char *name, binding **found, error *err)
+static bool resolve(tracer *tr, const char *name, binding **found, error *err)
 {
     value v = {0};
 
-    *found = table_get(&m->resolved, name);
-    if (*found != NULL || m->scope == NULL)
+    *found = table_get(&tr->resolved, name);
+    if (*found != NULL || tr->scope == NULL)
         return true;
-    if (!m->scope->resolve(m->scope->context, m->root, name, &v, err))
+    if (!tr->scope->resolve(tr->scope->context, tr->root, name, &v, err))
         return false;
     if (v.node == NULL)
         return true;
-    *found = arena_alloc(m->arena, sizeof **found);
+    *found = arena_alloc(tr->arena, sizeof **found);
     (*found)->value = lang_of_value(v);
-    table_put(&m->resolved, name, *found);
+    table_put(&tr->resolved, name, *found);
     return true;
 }
 
@@ -147,12 +147,12 @@ static const char *nearer(const char *word, const char *a, const char *b)
     return text_distance(word, b, FAR) < text_distance(word, a, FAR) ? b : a;
 }
 
-static const char *nearest_assigned(const machine *m, const char *name)
+static const char *nearest_assigned(const tracer *tr, const char *name)
 {
     const char *nearest = NULL;
     int least = 3;
 
-    for (const environment *e = m->local; e != NULL; e = e->outer) {
+    for (const environment *e = tr->local; e != NULL; e = e->outer) {
         for (size_t i = 0; i < e->names.count; i++) {
             int distance = text_distance(name, e->names.entries[i].key, least);
 
@@ -165,12 +165,12 @@ static const char *nearest_assigned(const machine *m, const char *name)
     return strlen(name) > 2 ? nearest : NULL;
 }
 
-static bool fail_unknown(const machine *m, const char *name, code_use use, error *err)
+static bool fail_unknown(const tracer *tr, const char *name, code_use use, error *err)
 {
-    const char *op = op_nearest(name, strlen(name)), *near = nearest_assigned(m, name);
+    const char *op = op_nearest(name, strlen(name)), *near = nearest_assigned(tr, name);
 
-    if (m->scope != NULL && m->scope->nearest != NULL)
-        near = nearer(name, near, m->scope->nearest(m->scope->context, name));
+    if (tr->scope != NULL && tr->scope->nearest != NULL)
+        near = nearer(name, near, tr->scope->nearest(tr->scope->context, name));
     near = use == USE_CALL ? nearer(name, op, near) : nearer(name, near, op);
     if (use == USE_CALL)
         error_set(err, ERR_UNKNOWN_OP, "there is no operation '%s'%s%s", name,
@@ -181,15 +181,15 @@ static bool fail_unknown(const machine *m, const char *name, code_use use, error
     return error_suggest(err, near);
 }
 
-bool name_load(machine *m, const char *name, code_use use, lang_value *result, error *err)
+bool name_load(tracer *tr, const char *name, code_use use, lang_value *result, error *err)
 {
-    binding *b = find_assigned(m, name);
+    binding *b = find_assigned(tr, name);
 
     if (b != NULL && b->value.kind == LANG_DELETED)
         return error_set(err, ERR_UNKNOWN_NAME, "the name '%s' was deleted", name);
     if (b == NULL && use == USE_CALL && find_known(name, result))
         return true;
-    if (b == NULL && !resolve(m, name, &b, err))
+    if (b == NULL && !resolve(tr, name, &b, err))
         return false;
     if (b != NULL) {
         *result = b->value;
@@ -201,13 +201,13 @@ bool name_load(machine *m, const char *name, code_use use, lang_value *result, e
         *result = (lang_value){.kind = LANG_MODULE, .text = ""};
         return true;
     }
-    return fail_unknown(m, name, use, err);
+    return fail_unknown(tr, name, use, err);
 }
 
-bool name_load_from(machine *m, const char *module, const char *name, code_use use,
+bool name_load_from(tracer *tr, const char *module, const char *name, code_use use,
                     lang_value *result, error *err)
 {
-    const char *path = *module == '\0' ? name : arena_format(m->arena, "%s.%s", module, name);
+    const char *path = *module == '\0' ? name : arena_format(tr->arena, "%s.%s", module, name);
     const char *near;
 
     if (find_known(path, result))

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Tokens ---------------------------------------------------------------------------- */
+/* ---- Tokens ----------------------------------------------------------------- */
 
 bool parser_fail(parser *p, error *err, const char *format, ...)
 {
@@ -69,7 +69,7 @@ static instruction *emit(parser *p, code_kind kind, long offset)
     return code_add(p->code, kind, offset);
 }
 
-/* ---- Atoms ------------------------------------------------------------------------------ */
+/* ---- Atoms ------------------------------------------------------------------ */
 
 static bool parse_number(parser *p, error *err)
 {
@@ -113,7 +113,9 @@ static bool parse_name(parser *p, error *err)
     i->text = t.text;
     if (!lexer_next(&p->x, err))
         return false;
-    i->use = parser_at(p, TOKEN_LEFT_PAREN) ? USE_CALL : parser_at(p, TOKEN_DOT) ? USE_PREFIX : USE_VALUE;
+    i->use = parser_at(p, TOKEN_LEFT_PAREN) ? USE_CALL
+             : parser_at(p, TOKEN_DOT)      ? USE_PREFIX
+                                            : USE_VALUE;
     return true;
 }
 
@@ -150,8 +152,9 @@ static bool parse_items(parser *p, token_kind close, int *count, bool *comma, er
         if (parser_at(p, close))
             break;
         if (p->x.token.kind == TOKEN_FOR)
-            return parser_fail(p, err, "comprehensions are not part of the language; use "
-                                       "map(lambda x: .., xs)");
+            return parser_fail(p, err,
+                               "comprehensions are not part of the language; use "
+                               "map(lambda x: .., xs)");
         if (!parser_expect(p, TOKEN_COMMA, close == TOKEN_RIGHT_PAREN ? "',' or ')'" : "',' or ']'",
                            err))
             return false;
@@ -198,13 +201,14 @@ static bool parse_atom(parser *p, error *err)
     case TOKEN_LEFT_BRACKET:
         return parse_bracketed(p, err);
     case TOKEN_LEFT_BRACE:
-        return parser_fail(p, err, "dictionaries and sets are not part of the language; use tuples");
+        return parser_fail(p, err,
+                           "dictionaries and sets are not part of the language; use tuples");
     default:
         return parser_unexpected(p, err);
     }
 }
 
-/* ---- Calls, indices, attributes ------------------------------------------------------------ */
+/* ---- Calls, indices, attributes --------------------------------------------- */
 
 /* One argument; the name of a keyword is added to names. */
 static bool parse_argument(parser *p, const char ***names, size_t *room, int *keywords, error *err)
@@ -255,8 +259,9 @@ static bool parse_call(parser *p, error *err)
         if (parser_at(p, TOKEN_RIGHT_PAREN))
             continue;
         if (p->x.token.kind == TOKEN_FOR)
-            return parser_fail(p, err, "comprehensions are not part of the language; use "
-                                       "map(lambda x: .., xs)");
+            return parser_fail(p, err,
+                               "comprehensions are not part of the language; use "
+                               "map(lambda x: .., xs)");
         if (!parser_expect(p, TOKEN_COMMA, "',' or ')'", err))
             return false;
     }
@@ -365,7 +370,7 @@ static bool parse_primary(parser *p, error *err)
     }
 }
 
-/* ---- Operators ------------------------------------------------------------------------------ */
+/* ---- Operators -------------------------------------------------------------- */
 
 static bool is_sign(token_kind kind)
 {
@@ -383,7 +388,7 @@ static bool parse_unary(parser *p, error *err)
     if (sign) {
         if (!lexer_next(&p->x, err) || !parse_unary(p, err))
             return false;
-        emit(p, CODE_UNARY, t.offset)->operator = (uint8_t)t.kind;
+        emit(p, CODE_UNARY, t.offset)->symbol = (uint8_t)t.kind;
     } else if (!parse_primary(p, err)) {
         return false;
     }
@@ -392,7 +397,7 @@ static bool parse_unary(parser *p, error *err)
 
         if (!lexer_next(&p->x, err) || !parse_unary(p, err))
             return false;
-        emit(p, CODE_BINARY, offset)->operator = TOKEN_POWER;
+        emit(p, CODE_BINARY, offset)->symbol = TOKEN_POWER;
     }
     parser_leave(p);
     return true;
@@ -408,7 +413,7 @@ static bool parse_binary(parser *p, int least, error *err)
 
         if (!lexer_next(&p->x, err) || !parse_binary(p, token_precedence(t.kind) + 1, err))
             return false;
-        emit(p, CODE_BINARY, t.offset)->operator = (uint8_t)t.kind;
+        emit(p, CODE_BINARY, t.offset)->symbol = (uint8_t)t.kind;
     }
     return true;
 }
@@ -429,7 +434,7 @@ static bool parse_is(parser *p, error *err)
 /* Comparisons chain: a < b < c. */
 static bool parse_comparison(parser *p, error *err)
 {
-    token_kind *operators = NULL;
+    token_kind *symbols = NULL;
     long offset = 0;
     size_t room = 0;
     int n = 0;
@@ -440,8 +445,8 @@ static bool parse_comparison(parser *p, error *err)
     if (parser_at(p, TOKEN_IS))
         return parse_is(p, err);
     while (token_is_comparison(p->x.token.kind)) {
-        operators = arena_grow(p->x.arena, operators, (size_t)n, &room, sizeof *operators);
-        operators[n++] = p->x.token.kind;
+        symbols = arena_grow(p->x.arena, symbols, (size_t)n, &room, sizeof *symbols);
+        symbols[n++] = p->x.token.kind;
         offset = n == 1 ? p->x.token.offset : offset;
         if (!lexer_next(&p->x, err) || !parse_binary(p, 1, err))
             return false;
@@ -450,7 +455,7 @@ static bool parse_comparison(parser *p, error *err)
         return true;
     i = emit(p, CODE_COMPARE, offset);
     i->n = n;
-    i->operators = operators;
+    i->symbols = symbols;
     return true;
 }
 
@@ -488,7 +493,7 @@ static bool parse_logical(parser *p, token_kind word, error *err)
     return true;
 }
 
-/* ---- Conditional expressions and lambda ------------------------------------------------------- */
+/* ---- Conditional expressions and lambda ------------------------------------- */
 
 /* Moves the first n of the instructions in [start, count) behind the others. */
 static void rotate(code *c, size_t start, size_t n)
@@ -533,8 +538,9 @@ static bool parse_parameter(parser *p, code_function *f, const char ***names, si
     bool found;
 
     if (p->x.token.kind != TOKEN_NAME)
-        return parser_fail(p, err, "expected the name of a parameter, found %s; only plain "
-                                   "parameters and defaults exist",
+        return parser_fail(p, err,
+                           "expected the name of a parameter, found %s; only plain "
+                           "parameters and defaults exist",
                            token_text(&p->x, &p->x.token));
     for (int i = 0; i < f->count; i++)
         if (strcmp((*names)[i], p->x.token.text) == 0)

@@ -6,13 +6,13 @@
 
 #include "engine/base/name.h"
 #include "engine/lang/constant.h"
-#include "engine/lang/literals.h"
+#include "engine/lang/literal_write.h"
 
 typedef struct printer {
     arena *arena;
     text *out;
-    table used;          /* names that stand for something already */
-    int functions;       /* printed so far */
+    table used;                /* names that stand for something already */
+    int statements, functions; /* printed so far */
 } printer;
 
 /* A graph being printed: the name of every output of every node. */
@@ -23,7 +23,7 @@ typedef struct scope {
     int indent;
 } scope;
 
-/* ---- Names ------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------ */
 
 static bool is_name(const char *name)
 {
@@ -46,10 +46,10 @@ static const char *fresh(printer *p, const char *wanted)
 static const char *fresh_for(printer *p, const node *n, int output)
 {
     if (n->output_count != 1) /* a node has one name, not one for each output */
-        return fresh(p, arena_format(p->arena, "v%d_%d", n->id, output));
+        return fresh(p, arena_format(p->arena, "v%d_%d", p->statements, output));
     if (n->name != NULL && is_name(n->name))
         return fresh(p, n->name);
-    return fresh(p, arena_format(p->arena, "v%d", n->id));
+    return fresh(p, arena_format(p->arena, "v%d", p->statements));
 }
 
 static const char *name_of(const scope *s, value v)
@@ -75,7 +75,8 @@ static void begin_line(const printer *p, const scope *s)
         text_add(p->out, "    ");
 }
 
-/* ---- Attributes ----------------------------------------------------------------------------------- */
+/* ---- Attributes
+ * ----------------------------------------------------------------------------------- */
 
 static void print_ints(printer *p, const scope *s, const attr *a)
 {
@@ -160,7 +161,8 @@ static bool is_default(const op_param *param, const attr *a)
             (a->kind == ATTR_TEXT && strcmp(a->text, d->text) == 0));
 }
 
-/* ---- Calls -------------------------------------------------------------------------------------------- */
+/* ---- Calls
+ * -------------------------------------------------------------------------------------------- */
 
 /* The inputs that the row itself has, without what sub-graphs took. */
 static int own_inputs(const node *n)
@@ -189,8 +191,9 @@ static void print_argument(printer *p, const scope *s, const node *n, const op_p
     const int count = own_inputs(n);
     const bool missing = param->kind == PARAM_TENSOR
                              ? param->position >= count || n->inputs[param->position].node == NULL
-                         : param->kind == PARAM_TENSORS ? param->position >= count
-                                                        : is_default(param, &n->attrs[param->position]);
+                         : param->kind == PARAM_TENSORS
+                             ? param->position >= count
+                             : is_default(param, &n->attrs[param->position]);
 
     if (missing && (param->has_default || param->kind == PARAM_TENSORS) &&
         !(param->kind == PARAM_TENSORS && *first)) {
@@ -222,7 +225,8 @@ static void print_call(printer *p, const scope *s, const node *n, const char *co
     text_add(p->out, ")\n");
 }
 
-/* ---- Statements ----------------------------------------------------------------------------------------- */
+/* ---- Statements
+ * ----------------------------------------------------------------------------------------- */
 
 static void print_graph(printer *p, const graph *g, const scope *outer, int indent, bool returns);
 
@@ -286,6 +290,7 @@ static void print_node(printer *p, scope *s, const node *n)
     const char *const *functions = print_functions(p, s, n);
     const attr *key = key_of(n);
 
+    p->statements++;
     for (int i = 0; i < n->output_count; i++)
         set_name(p, s, n, i, fresh_for(p, n, i));
     begin_line(p, s);
@@ -317,6 +322,7 @@ static void print_constant(printer *p, scope *s, const node *n)
         text_clear(&literal);
         return;
     }
+    p->statements++;
     set_name(p, s, n, 0, fresh_for(p, n, 0));
     begin_line(p, s);
     text_addf(p->out, "%s = ", s->names[n->id][0]);

@@ -62,7 +62,7 @@ bool scalar_as_int64(const lang_value *a, int64_t *result)
     return a->kind == LANG_NUMBER && a->number <= LANG_INT;
 }
 
-/* ---- Integers -------------------------------------------------------------------------- */
+/* ---- Integers --------------------------------------------------------------- */
 
 static scalar_outcome overflow(error *err)
 {
@@ -102,40 +102,39 @@ static scalar_outcome int_power(wide a, wide b, lang_value *result, error *err)
     return give_wide(power, result, err);
 }
 
-static scalar_outcome int_shift(token_kind operator, wide a, wide b, lang_value *result, error *err)
+static scalar_outcome int_shift(token_kind symbol, wide a, wide b, lang_value *result, error *err)
 {
     if (b < 0) {
         error_set(err, ERR_VALUE, "a shift by the negative count %lld is not possible",
                   (long long)b);
         return SCALAR_FAILED;
     }
-    if (operator == TOKEN_RIGHT_SHIFT)
+    if (symbol == TOKEN_RIGHT_SHIFT)
         return give_wide(a >> (b > 126 ? 126 : b), result, err);
     if (a == 0)
         return give_wide(0, result, err);
     return b > 63 ? overflow(err) : give_wide(a * ((wide)1 << b), result, err);
 }
 
-static scalar_outcome int_binary(token_kind operator, wide a, wide b, lang_value *result,
-                                 error *err)
+static scalar_outcome int_binary(token_kind symbol, wide a, wide b, lang_value *result, error *err)
 {
     wide product;
 
-    switch ((int)operator) {
+    switch ((int)symbol) {
     case TOKEN_ADD:
         return give_wide(a + b, result, err);
     case TOKEN_SUBTRACT:
         return give_wide(a - b, result, err);
     case TOKEN_MULTIPLY:
         return __builtin_mul_overflow(a, b, &product) ? overflow(err)
-                                                       : give_wide(product, result, err);
+                                                      : give_wide(product, result, err);
     case TOKEN_FLOOR_DIVIDE:
         return b == 0 ? SCALAR_LEFT : give_wide(floor_divide(a, b), result, err);
     case TOKEN_REMAINDER:
         return b == 0 ? SCALAR_LEFT : give_wide(a - b * floor_divide(a, b), result, err);
     case TOKEN_LEFT_SHIFT:
     case TOKEN_RIGHT_SHIFT:
-        return int_shift(operator, a, b, result, err);
+        return int_shift(symbol, a, b, result, err);
     case TOKEN_AND_BITS:
         return give_wide(a & b, result, err);
     case TOKEN_OR_BITS:
@@ -149,7 +148,7 @@ static scalar_outcome int_binary(token_kind operator, wide a, wide b, lang_value
     }
 }
 
-/* ---- Floats and complex numbers ---------------------------------------------------------- */
+/* ---- Floats and complex numbers --------------------------------------------- */
 
 static scalar_outcome give_float(double x, lang_value *result)
 {
@@ -166,9 +165,9 @@ static scalar_outcome float_power(double a, double b, lang_value *result)
     return SCALAR_ROUNDED;
 }
 
-static scalar_outcome float_binary(token_kind operator, double a, double b, lang_value *result)
+static scalar_outcome float_binary(token_kind symbol, double a, double b, lang_value *result)
 {
-    switch ((int)operator) {
+    switch ((int)symbol) {
     case TOKEN_ADD:
         return give_float(a + b, result);
     case TOKEN_SUBTRACT:
@@ -184,13 +183,13 @@ static scalar_outcome float_binary(token_kind operator, double a, double b, lang
     }
 }
 
-static scalar_outcome complex_binary(token_kind operator, const lang_value *a, const lang_value *b,
+static scalar_outcome complex_binary(token_kind symbol, const lang_value *a, const lang_value *b,
                                      lang_value *result)
 {
     const double x = scalar_as_double(a), y = imaginary(a);
     const double u = scalar_as_double(b), v = imaginary(b);
 
-    switch ((int)operator) {
+    switch ((int)symbol) {
     case TOKEN_ADD:
         *result = scalar_complex(x + u, y + v);
         return SCALAR_EXACT;
@@ -205,26 +204,26 @@ static scalar_outcome complex_binary(token_kind operator, const lang_value *a, c
     }
 }
 
-/* ---- Operators ---------------------------------------------------------------------------- */
+/* ---- Operators -------------------------------------------------------------- */
 
-static bool is_bitwise(token_kind operator)
+static bool is_bitwise(token_kind symbol)
 {
-    return operator == TOKEN_AND_BITS || operator == TOKEN_OR_BITS || operator == TOKEN_XOR_BITS;
+    return symbol == TOKEN_AND_BITS || symbol == TOKEN_OR_BITS || symbol == TOKEN_XOR_BITS;
 }
 
-scalar_outcome scalar_binary(token_kind operator, const lang_value *a, const lang_value *b,
+scalar_outcome scalar_binary(token_kind symbol, const lang_value *a, const lang_value *b,
                              lang_value *result, error *err)
 {
     scalar_outcome outcome;
 
     if (a->number == LANG_COMPLEX || b->number == LANG_COMPLEX)
-        return complex_binary(operator, a, b, result);
-    if (a->number == LANG_FLOAT || b->number == LANG_FLOAT || operator == TOKEN_DIVIDE)
-        return float_binary(operator, scalar_as_double(a), scalar_as_double(b), result);
-    if (operator == TOKEN_POWER && as_wide(b) < 0 && as_wide(a) != 0) /* a float in Python only */
+        return complex_binary(symbol, a, b, result);
+    if (a->number == LANG_FLOAT || b->number == LANG_FLOAT || symbol == TOKEN_DIVIDE)
+        return float_binary(symbol, scalar_as_double(a), scalar_as_double(b), result);
+    if (symbol == TOKEN_POWER && as_wide(b) < 0 && as_wide(a) != 0) /* a float in Python only */
         return give_float(pow(scalar_as_double(a), scalar_as_double(b)), result);
-    outcome = int_binary(operator, as_wide(a), as_wide(b), result, err);
-    if (outcome == SCALAR_EXACT && is_bitwise(operator) && a->number == LANG_BOOL &&
+    outcome = int_binary(symbol, as_wide(a), as_wide(b), result, err);
+    if (outcome == SCALAR_EXACT && is_bitwise(symbol) && a->number == LANG_BOOL &&
         b->number == LANG_BOOL)
         result->number = LANG_BOOL;
     return outcome;
@@ -241,40 +240,39 @@ static int order(const lang_value *a, const lang_value *b)
     return x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
 }
 
-scalar_outcome scalar_compare(token_kind operator, const lang_value *a, const lang_value *b,
+scalar_outcome scalar_compare(token_kind symbol, const lang_value *a, const lang_value *b,
                               lang_value *result)
 {
     const bool is_complex = a->number == LANG_COMPLEX || b->number == LANG_COMPLEX;
     int o = order(a, b);
 
-    if (is_complex && operator != TOKEN_EQUAL && operator != TOKEN_NOT_EQUAL)
+    if (is_complex && symbol != TOKEN_EQUAL && symbol != TOKEN_NOT_EQUAL)
         return SCALAR_LEFT;
     if (is_complex && imaginary(a) != imaginary(b))
         o = 2;
-    *result = scalar_bool(operator == TOKEN_EQUAL        ? o == 0
-                          : operator == TOKEN_NOT_EQUAL  ? o != 0
-                          : operator == TOKEN_LESS       ? o == -1
-                          : operator == TOKEN_LESS_EQUAL ? o == -1 || o == 0
-                          : operator == TOKEN_GREATER    ? o == 1
-                                                         : o == 1 || o == 0);
+    *result = scalar_bool(symbol == TOKEN_EQUAL        ? o == 0
+                          : symbol == TOKEN_NOT_EQUAL  ? o != 0
+                          : symbol == TOKEN_LESS       ? o == -1
+                          : symbol == TOKEN_LESS_EQUAL ? o == -1 || o == 0
+                          : symbol == TOKEN_GREATER    ? o == 1
+                                                       : o == 1 || o == 0);
     return SCALAR_EXACT;
 }
 
-scalar_outcome scalar_unary(token_kind operator, const lang_value *a, lang_value *result,
-                            error *err)
+scalar_outcome scalar_unary(token_kind symbol, const lang_value *a, lang_value *result, error *err)
 {
-    const double sign = operator == TOKEN_SUBTRACT ? -1 : 1;
+    const bool negate = symbol == TOKEN_SUBTRACT;
 
-    if (a->number >= LANG_FLOAT && operator == TOKEN_INVERT)
+    if (a->number >= LANG_FLOAT && symbol == TOKEN_INVERT)
         return SCALAR_LEFT;
     if (a->number == LANG_FLOAT)
-        return give_float(sign * a->parts[0], result);
+        return give_float(negate ? -a->parts[0] : a->parts[0], result);
     if (a->number == LANG_COMPLEX) {
-        *result = scalar_complex(sign * a->parts[0], sign * a->parts[1]);
+        *result = negate ? scalar_complex(-a->parts[0], -a->parts[1]) : *a;
         return SCALAR_EXACT;
     }
-    return give_wide(operator == TOKEN_INVERT     ? -as_wide(a) - 1
-                     : operator == TOKEN_SUBTRACT ? -as_wide(a)
-                                                  : as_wide(a),
+    return give_wide(negate                   ? -as_wide(a)
+                     : symbol == TOKEN_INVERT ? -as_wide(a) - 1
+                                              : as_wide(a),
                      result, err);
 }

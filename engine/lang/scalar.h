@@ -17,19 +17,18 @@ lang_value scalar_complex(double re, double im);
 
 /* What became of an operator. */
 typedef enum scalar_outcome {
-    SCALAR_FAILED,  /* an error is set */
-    SCALAR_LEFT,    /* the operation must do it */
-    SCALAR_EXACT,   /* the result is the number */
-    SCALAR_ROUNDED  /* the number is known, the value is the operation's */
+    SCALAR_FAILED, /* an error is set */
+    SCALAR_LEFT,   /* the operation must do it */
+    SCALAR_EXACT,  /* the result is the number */
+    SCALAR_ROUNDED /* the number is known, the value is the operation's */
 } scalar_outcome;
 
 /* Numbers joined by a binary operator or a comparison. */
-scalar_outcome scalar_binary(token_kind operator, const lang_value *a, const lang_value *b,
+scalar_outcome scalar_binary(token_kind symbol, const lang_value *a, const lang_value *b,
                              lang_value *result, error *err);
-scalar_outcome scalar_compare(token_kind operator, const lang_value *a, const lang_value *b,
+scalar_outcome scalar_compare(token_kind symbol, const lang_value *a, const lang_value *b,
                               lang_value *result);
-scalar_outcome scalar_unary(token_kind operator, const lang_value *a, lang_value *result,
-                            error *err);
+scalar_outcome scalar_unary(token_kind symbol, const lang_value *a, lang_value *result, error *err);
 
 /* Whether a number counts as true. */
 bool scalar_truth(const lang_value *a);

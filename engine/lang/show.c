@@ -17,11 +17,11 @@ typedef struct picture {
     const int64_t *full;  /* the tensor's lengths */
     const void *elements; /* of the grid in C order, as constant_elements has them */
     decimal_form real, imaginary;
-    int width;            /* of integers */
-    text word;            /* the element being written */
+    int width; /* of integers */
+    text word; /* the element being written */
 } picture;
 
-/* ---- Elements by themselves -------------------------------------------------------------------- */
+/* ---- Elements by themselves ------------------------------------------------- */
 
 static void add_blanks(text *t, int n)
 {
@@ -70,7 +70,8 @@ static void write_scalar(const lang_value *v, dtype type, text *t)
         write_integer(v, 0, t);
 }
 
-/* ---- Elements of an array ------------------------------------------------------------------------ */
+/* ---- Elements of an array
+ * ------------------------------------------------------------------------ */
 
 static void find_form(picture *p)
 {
@@ -122,7 +123,8 @@ static void make_word(picture *p, int64_t i)
     }
 }
 
-/* ---- The layout ------------------------------------------------------------------------------------ */
+/* ---- The layout
+ * ------------------------------------------------------------------------------------ */
 
 static void trim_line(text *t)
 {
@@ -201,7 +203,8 @@ static void show_axis(picture *p, int axis, int64_t first, size_t line, text *t)
     text_add_char(t, ']');
 }
 
-/* ---- What is shown ---------------------------------------------------------------------------------- */
+/* ---- What is shown
+ * ---------------------------------------------------------------------------------- */
 
 /* The position in the tensor of index i of the grid. */
 static int64_t position(const picture *p, int axis, int64_t i)
@@ -259,7 +262,8 @@ void lang_show(const tensor *x, text *t)
     arena_free(a);
 }
 
-/* ---- Nested lists -------------------------------------------------------------------------------------- */
+/* ---- Nested lists
+ * -------------------------------------------------------------------------------------- */
 
 static void list_axis(const picture *p, int axis, int64_t *next, text *t)
 {

@@ -10,7 +10,7 @@ static instruction *emit(parser *p, code_kind kind, long offset)
     return code_add(p->code, kind, offset);
 }
 
-/* ---- Targets of assignments --------------------------------------------------------------- */
+/* ---- Targets of assignments ------------------------------------------------- */
 
 static bool parse_targets(parser *p, token_kind close, error *err);
 
@@ -111,7 +111,7 @@ static bool parse_assigned(parser *p, int count, error *err)
 static bool parse_augmented(parser *p, const lexer_place *start, error *err)
 {
     const lexer_place at_operator = lexer_mark(&p->x);
-    const token operator = p->x.token, name = start->token;
+    const token symbol = p->x.token, name = start->token;
     int count = 0;
     bool indexed;
 
@@ -125,19 +125,19 @@ static bool parse_augmented(parser *p, const lexer_place *start, error *err)
             return false;
         emit(p, CODE_INDEX_KEPT, name.offset)->n = count;
     }
-    if (p->x.token.offset != operator.offset)
+    if (p->x.token.offset != symbol.offset)
         return parser_fail(p, err, "this cannot be assigned to");
     lexer_return(&p->x, &at_operator);
     if (!lexer_next(&p->x, err) || !parse_expressions(p, err))
         return false;
-    emit(p, CODE_AUGMENT, operator.offset)->operator = (uint8_t)operator.kind;
+    emit(p, CODE_AUGMENT, symbol.offset)->symbol = (uint8_t)symbol.kind;
     if (indexed)
-        emit(p, CODE_SET_INDEX, operator.offset)->n = count;
+        emit(p, CODE_SET_INDEX, symbol.offset)->n = count;
     emit(p, CODE_STORE, name.offset)->text = name.text;
     return true;
 }
 
-/* ---- Simple statements --------------------------------------------------------------------- */
+/* ---- Simple statements ------------------------------------------------------ */
 
 /* An expression statement, an assignment, or an augmented one. */
 static bool parse_assignment(parser *p, error *err)
@@ -153,8 +153,8 @@ static bool parse_assignment(parser *p, error *err)
         return parse_augmented(p, &start, err);
     }
     while (parser_at(p, TOKEN_ASSIGN)) {
-        p->targets = arena_grow(p->x.arena, p->targets, (size_t)count, &p->targets_room,
-                                sizeof *p->targets);
+        p->targets =
+            arena_grow(p->x.arena, p->targets, (size_t)count, &p->targets_room, sizeof *p->targets);
         p->targets[count++] = start;
         p->code->count = first;
         if (!lexer_next(&p->x, err))
@@ -209,8 +209,9 @@ static bool parse_return(parser *p, error *err)
 static bool parse_refused(parser *p, error *err)
 {
     if (parser_at(p, TOKEN_IF) || parser_at(p, TOKEN_ELSE))
-        return parser_fail(p, err, "if statements are not part of the language; use a if p else b, "
-                                   "cond(p, lambda: a, lambda: b) or where(p, a, b)");
+        return parser_fail(p, err,
+                           "if statements are not part of the language; use a if p else b, "
+                           "cond(p, lambda: a, lambda: b) or where(p, a, b)");
     return parser_unexpected(p, err);
 }
 
@@ -251,7 +252,7 @@ static bool parse_line(parser *p, error *err)
     return parser_at(p, TOKEN_END) || lexer_next(&p->x, err);
 }
 
-/* ---- Functions -------------------------------------------------------------------------------- */
+/* ---- Functions -------------------------------------------------------------- */
 
 /* The body of a def, on its line or as a block below it. */
 static bool parse_body(parser *p, error *err)
@@ -332,7 +333,7 @@ static bool parse_block(parser *p, error *err)
     return parser_at(p, TOKEN_END) || lexer_next(&p->x, err);
 }
 
-/* ---- Programs ---------------------------------------------------------------------------------- */
+/* ---- Programs --------------------------------------------------------------- */
 
 instruction *code_add(code *c, code_kind kind, long offset)
 {

@@ -8,7 +8,8 @@
 typedef struct rewriter {
     graph *to;
     rewrite_options *options;
-    table merged; /* what a node is, as bytes -> the node */
+    table merged; /* what a node is, as bytes -> the values it gives */
+    int depth;    /* of replacements being built */
 } rewriter;
 
 /* The bytes that two nodes share if and only if they compute the same: operation,

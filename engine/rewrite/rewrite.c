@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "engine/rewrite/private.h"
+#include "engine/rewrite/rules.h"
 
 enum { FOLD_ELEMENTS = 4096 }; /* larger constants are left to the plan */
 
+static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err);
 static bool rewrite_nodes(rewriter *r, const graph *from, graph_map *map, error *err);
 
 /* ---- Folding ----------------------------------------------------------------------- */
@@ -77,18 +79,110 @@ static bool fold(rewriter *r, const node *n, value *outputs, error *err)
     return replace_by_constants(r, n, tensors, outputs, err);
 }
 
+/* ---- Rules ----------------------------------------------------------------------------- */
+
+/* Builds a rule's replacement for what its variables stand for. Nodes of a replacement
+ * are few and ours, and each comes after its inputs. */
+static bool build_replacement(rewriter *r, const rule *rule, const value variables[RULE_VARIABLES],
+                              value *result, error *err)
+{
+    const graph *from = rule->to.node->graph;
+    graph_map *map = graph_map_new(from, r->to);
+
+    for (int i = 0; i < RULE_VARIABLES; i++)
+        graph_map_set(map, from->inputs[i], variables[i]);
+    for (int i = 0; i <= rule->to.node->id; i++) {
+        node *n = from->nodes[i];
+
+        if (n->op != &op_input && !rewrite_node(r, map, n, err))
+            return false;
+    }
+    *result = graph_map_get(map, rule->to);
+    return true;
+}
+
+/* Replaces the node by what the first rule that fits gives. A rule whose replacement
+ * has another type, or none, does not fit. */
+static void apply_rules(rewriter *r, const node *n, value *outputs)
+{
+    int count;
+    const rule *rules = rules_all(&count);
+
+    if (r->depth > 0 || n->output_count != 1)
+        return;
+    r->depth++;
+    for (int i = 0; i < count; i++) {
+        value variables[RULE_VARIABLES], result;
+        error ignored = {0};
+
+        if (rules[i].op != n->op || (r->options->only_lower && !rule_is_meaning(&rules[i])) ||
+            !rule_matches(&rules[i], n->op, n->inputs, n->input_count, n->attrs, variables) ||
+            !rule_takes(&rules[i], n->types[0].dtype, variables) ||
+            !build_replacement(r, &rules[i], variables, &result, &ignored) ||
+            !type_equal(value_type(result), &n->types[0]))
+            continue;
+        outputs[0] = result;
+        r->options->fired++;
+        break;
+    }
+    r->depth--;
+}
+
+/* ---- Bare numbers ------------------------------------------------------------------------ */
+
+/* A scalar constant as an element of another type, strong. */
+static value converted(rewriter *r, const tensor *t, dtype to, error *err)
+{
+    char element[LANES * 16] = {0}, result[LANES * 16];
+    const void *in[] = {element};
+
+    memcpy(element, tensor_bytes(t), dtype_size(t->dtype));
+    kernel_cast(t->dtype, to)(LANES, result, in);
+    return graph_scalar(r->to, to, result, false, err);
+}
+
+/* Converts the bare numbers among an elementwise node's inputs to the type that it
+ * computes in, so that no tile has to. The node's type stays what it is: a node of bare
+ * numbers only is left alone. Returns whether there was anything to convert. */
+static bool convert_numbers(rewriter *r, const node *n, value *inputs, error *err)
+{
+    type types[OP_INPUTS];
+    const op_call call = {n->op, n->input_count, types, n->attrs, r->to->arena};
+    dtype loop = DT_BOOL, casts[OP_INPUTS];
+    bool any = false;
+
+    if (n->op->pattern == NULL || n->op->infer != NULL || n->types[0].weak)
+        return false;
+    for (int i = 0; i < n->input_count; i++)
+        types[i] = *value_type(n->inputs[i]);
+    if (!op_loop(&call, &loop, casts, err))
+        return false;
+    for (int i = 0; i < n->input_count; i++) {
+        const tensor *t = types[i].weak ? value_constant(n->inputs[i]) : NULL;
+
+        inputs[i] = t == NULL ? n->inputs[i] : converted(r, t, casts[i], err);
+        any = any || t != NULL;
+    }
+    return any && !error_is_set(err);
+}
+
 /* ---- Applying ------------------------------------------------------------------------ */
 
 static bool apply_new(rewriter *r, const op_def *op, const value *inputs, int count,
                       const attr *attrs, value *outputs, error *err)
 {
     const node *n = graph_apply(r->to, op, inputs, count, attrs, outputs, err);
+    value numbers[OP_INPUTS];
     graph_map *map;
 
-    if (n == NULL)
+    if (n != NULL && convert_numbers(r, n, numbers, err))
+        n = graph_apply(r->to, op, numbers, count, attrs, outputs, err);
+    if (n == NULL || error_is_set(err))
         return false;
-    if (n->definition == NULL)
-        return fold(r, n, outputs, err);
+    if (n->definition == NULL) {
+        apply_rules(r, n, outputs);
+        return outputs[0].node != n || fold(r, n, outputs, err);
+    }
     map = graph_map_new(n->definition, r->to);
     for (int i = 0; i < n->definition->input_count; i++)
         graph_map_set(map, n->definition->inputs[i], n->definition->captured[i]);

@@ -1,9 +1,9 @@
-/* literals -- constants and index keys as program text, and keys back.
+/* literal_write -- constants and index keys as program text, and keys back.
  *
  * What is written here reads back to the same bits; only NaN's payload is lost. */
 #pragma once
 
-#include "engine/lang/machine.h"
+#include "engine/lang/tracer.h"
 
 /* A float: 1.0, -0.0, 1e+300, np.inf, np.nan. */
 void literal_write_float(double x, text *t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/lang/literals.h"
+#include "engine/lang/literal_write.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "engine/base/number.h"
 #include "engine/lang/constant.h"
 
-/* ---- Numbers ---------------------------------------------------------------------------------- */
+/* ---- Numbers ---------------------------------------------------------------- */
 
 static void write_special(double x, text *t)
 {
@@ -80,7 +80,7 @@ void literal_write_scalar(const tensor *x, arena *a, text *t)
     write_element(constant_elements(x, a), x->dtype, 0, t);
 }
 
-/* ---- Arrays ------------------------------------------------------------------------------------ */
+/* ---- Arrays ----------------------------------------------------------------- */
 
 static void write_axis(const tensor *x, const void *elements, int axis, int64_t *next, text *t)
 {
@@ -122,7 +122,8 @@ void literal_write_array(const tensor *x, arena *a, text *t)
     text_add_char(t, ')');
 }
 
-/* ---- Keys ---------------------------------------------------------------------------------------- */
+/* ---- Keys
+ * ---------------------------------------------------------------------------------------- */
 
 static void write_slice(const index_item *item, text *t)
 {

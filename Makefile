@@ -24,6 +24,7 @@ LDFLAGS  += $(SANFLAGS)
 SRC   = $(shell find engine storage server -name '*.c' -o -name '*.cc')
 OBJ   = $(patsubst %,$(OUT)/%.o,$(SRC))
 LIB   = $(filter-out $(OUT)/server/main.c.o,$(OBJ))
+TESTLIB = $(patsubst %,$(OUT)/%.o,$(shell find tests/lib -name '*.c' 2>/dev/null))
 TESTS = $(patsubst %.c,$(OUT)/%,$(shell find tests -name 'test_*.c'))
 
 all: $(OUT)/tensord
@@ -48,8 +49,11 @@ $(OUT)/libtensord.a: $(LIB)
 	@rm -f $@
 	ar rcs $@ $^
 
-$(OUT)/tests/%: $(OUT)/tests/%.c.o $(OUT)/libtensord.a
+$(OUT)/tests/%: $(OUT)/tests/%.c.o $(TESTLIB) $(OUT)/libtensord.a
 	$(CC) $(LDFLAGS) $^ -lcmocka -lcurl $(LDLIBS) -o $@
+
+# What is built in without the compiler's knowing.
+$(OUT)/storage/schema/schema.c.o: $(wildcard storage/schema/*.sql)
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 

@@ -13,7 +13,6 @@
 #include "engine/lang/lang.h"
 #include "engine/tensor/buffer.h"
 #include "server/config.h"
-#include "server/datadir.h"
 #include "server/openapi/openapi.h"
 #include "server/routes/routes.h"
 #include "server/version.h"
@@ -220,6 +219,18 @@ static int serve_with(services *s, auth *a, const endpoint *e)
     return EXIT_SUCCESS;
 }
 
+/* Opens the data directory; its lock is ours from then on. */
+static storage *open_storage(const config *c, error *err)
+{
+    storage_options options = storage_options_default(c->data);
+
+    options.names_max = c->variables_max;
+    options.free_bytes_min = c->free_bytes_min;
+    if (c->data_bytes_max < options.bytes_max)
+        options.bytes_max = c->data_bytes_max;
+    return storage_open(&options, err);
+}
+
 static int serve(const config *c)
 {
     auth_options options = {
@@ -227,7 +238,6 @@ static int serve(const config *c)
     services s = {.config = c, .started_us = clock_us()};
     endpoint e;
     error err = {0};
-    datadir_result held;
     text document;
     auth *a;
     int code;
@@ -235,12 +245,14 @@ static int serve(const config *c)
     umask(077);
     if (!read_endpoint(c->listen, &e, &err) || !check_exposure(c, &e, &err))
         return fail(EXIT_USAGE, &err);
-    held = datadir_hold(c->data, &err);
-    if (held != DATADIR_HELD)
-        return fail(held == DATADIR_BUSY ? EXIT_BUSY : EXIT_FAILED, &err);
+    s.storage = open_storage(c, &err);
+    if (s.storage == NULL)
+        return fail(err.kind == ERR_CONFLICT ? EXIT_BUSY : EXIT_FAILED, &err);
     a = auth_open(&options, &err);
-    if (a == NULL)
+    if (a == NULL) {
+        storage_close(s.storage);
         return fail(EXIT_FAILED, &err);
+    }
     text_init(&document);
     openapi_add(&document);
     s.api_document = document.bytes;
@@ -248,6 +260,7 @@ static int serve(const config *c)
     code = serve_with(&s, a, &e);
     text_clear(&document);
     auth_close(a);
+    storage_close(s.storage);
     return code;
 }
 

@@ -207,7 +207,7 @@ static bool answer_page(services *s, http_request *r, const snapshot *n, size_t 
 bool variables_list(services *s, http_request *r, error *err)
 {
     snapshot *n;
-    size_t limit;
+    size_t limit = 0;
     bool ok;
 
     if (!read_limit(r, &limit, err))

@@ -27,5 +27,8 @@ void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs
 /* Gives up what was taken from storage, and the transaction. */
 void bindings_clear(bindings *b);
 
+/* Whether a name is an input or a stored variable. */
+bool bindings_has(const bindings *b, const char *name);
+
 /* The scope in which programs and graphs find their names. */
 lang_scope bindings_scope(bindings *b);

@@ -46,6 +46,22 @@ static bool read_request(evaluation *e, error *err)
 
 /* ---- Building ----------------------------------------------------------------------------- */
 
+/* What a program deletes without having assigned it must be there. */
+static bool check_deleted(evaluation *e, const lang_scope *scope, error *err)
+{
+    for (int i = 0; i < e->program.deleted_count; i++) {
+        const lang_name *n = &e->program.deleted[i];
+
+        if (bindings_has(&e->bindings, n->name))
+            continue;
+        error_set(err, ERR_UNKNOWN_NAME, "the name '%s' is not known", n->name);
+        error_suggest(err, scope->nearest(scope->context, n->name));
+        error_at_text(err, e->asked.program, n->offset);
+        return error_at_pointer(err, "/program");
+    }
+    return true;
+}
+
 static bool build_program(evaluation *e, const lang_scope *scope, error *err)
 {
     static const lang_dialect dialects[] = {[WIRE_NUMPY] = LANG_NUMPY,
@@ -62,7 +78,7 @@ static bool build_program(evaluation *e, const lang_scope *scope, error *err)
     table_init(&e->assigned, e->request->arena);
     for (int i = 0; i < e->program.assigned_count; i++)
         table_put(&e->assigned, e->program.assigned[i].name, &e->program.assigned[i]);
-    return true;
+    return check_deleted(e, scope, err);
 }
 
 static bool build(evaluation *e, error *err)

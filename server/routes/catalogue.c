@@ -227,12 +227,19 @@ void catalogue_add_default(const op_param *p, text *to)
         text_add(to, "None");
 }
 
+bool catalogue_is_captured(const op_def *op, const op_param *p)
+{
+    return (op->traits & OP_CONTROL) != 0 && p->kind == PARAM_TENSORS;
+}
+
 void catalogue_add_signature(const op_def *op, text *to)
 {
     text_addf(to, "%s(", op->name);
     for (int i = 0; i < op->param_count; i++) {
         const op_param *p = &op->params[i];
 
+        if (catalogue_is_captured(op, p))
+            continue;
         text_addf(to, "%s%s%s", i > 0 ? ", " : "", p->kind == PARAM_TENSORS ? "*" : "", p->name);
         if (p->has_default) {
             text_add(to, "=");

@@ -26,8 +26,8 @@ static bool check_count(const item *x, error *err)
     for (int i = 0; i < op->param_count; i++) {
         const op_param *p = &op->params[i];
 
-        if (p->kind == PARAM_TENSORS)
-            most = x->argument_count;
+        if (p->kind == PARAM_TENSORS && (op->traits & OP_CONTROL) == 0)
+            most = x->argument_count; /* of control flow it is what sub-graphs capture */
         else if (p->kind == PARAM_TENSOR) {
             least += !p->has_default;
             most++;

@@ -91,7 +91,7 @@ class Report:
             self.passed += 1
         else:
             self.failed += 1
-            if self.failed <= 50:
+            if self.failed <= int(os.environ.get("SHOW", "50")):
                 print("FAIL", what)
         return ok
 

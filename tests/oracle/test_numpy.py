@@ -255,7 +255,7 @@ UNARY = {
     "exp": (np.exp, 2), "expm1": (np.expm1, 2), "log": (np.log, 2), "log1p": (np.log1p, 2),
     "log2": (np.log2, 2), "log10": (np.log10, 2), "sqrt": (np.sqrt, EXACT),
     "square": (np.square, EXACT), "reciprocal": (np.reciprocal, EXACT), "sin": (np.sin, 2),
-    "cos": (np.cos, 2), "tan": (np.tan, 2), "tanh": (np.tanh, 2),
+    "cos": (np.cos, 2), "tan": (np.tan, 2), "tanh": (np.tanh, 3),
     "floor": (keeps_integers(np.floor), EXACT), "ceil": (keeps_integers(np.ceil), EXACT),
     "trunc": (keeps_integers(np.trunc), EXACT), "rint": (np.rint, EXACT),
     "isnan": (np.isnan, EXACT), "isinf": (np.isinf, EXACT), "isfinite": (np.isfinite, EXACT),

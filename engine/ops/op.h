@@ -250,6 +250,8 @@ const op_def *const *ops_all(size_t *count);
 
 /* The number of outputs of a call with these inputs, at most OP_OUTPUTS. */
 int op_output_count(const op_def *op, const type *inputs);
+/* The word of a kind of parameter, as signatures have it: "axes"; "tensor". */
+const char *op_param_kind_name(param_kind kind);
 /* The parameter of a name, NULL if the operation has none of it. */
 const op_param *op_param_find(const op_def *op, const char *name, size_t length);
 /* The index-th input's, or attribute's, parameter. */

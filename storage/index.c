@@ -648,9 +648,10 @@ int64_t index_log_bytes(const name_index *ix)
     return ix->log_bytes;
 }
 
-bool index_checkpoint(name_index *ix, error *err)
+bool index_checkpoint(name_index *ix, bool last, error *err)
 {
-    int code = sqlite3_wal_checkpoint_v2(ix->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+    int mode = last ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART;
+    int code = sqlite3_wal_checkpoint_v2(ix->db, NULL, mode, NULL, NULL);
 
     if (code != SQLITE_OK && (code & 0xff) != SQLITE_FULL)
         return failed(ix, code, err);

@@ -24,8 +24,8 @@ LDFLAGS  += $(SANFLAGS)
 SRC   = $(shell find engine storage server -name '*.c' -o -name '*.cc')
 OBJ   = $(patsubst %,$(OUT)/%.o,$(SRC))
 LIB   = $(filter-out $(OUT)/server/main.c.o,$(OBJ))
-TESTLIB = $(patsubst %,$(OUT)/%.o,$(shell find tests/lib -name '*.c' 2>/dev/null))
-TESTS = $(patsubst %.c,$(OUT)/%,$(shell find tests -name 'test_*.c'))
+TESTLIB = $(patsubst %,$(OUT)/%.o,$(shell find tests/lib -name '*.c'))
+TESTS = $(patsubst %.c,$(OUT)/%,$(shell find tests -name 'test_*.c' -o -name 'tool_*.c'))
 
 all: $(OUT)/tensord
 
@@ -33,6 +33,8 @@ all: $(OUT)/tensord
 # integers that wrap, and the same bits on every machine (no fused multiply-add
 # behind our back).
 $(OUT)/engine/%.o: CFLAGS += -O3 -fno-math-errno -ffp-contract=off -fwrapv
+
+$(OUT)/tests/%.o: CFLAGS += -Wno-stack-usage
 
 $(OUT)/%.c.o: %.c
 	@mkdir -p $(@D)
@@ -60,4 +62,32 @@ $(OUT)/storage/schema/schema.c.o: $(wildcard storage/schema/*.sql)
 api: $(OUT)/tensord
 	$(OUT)/tensord --write-api api-spec
 
-.PHONY: all api
+test: deps
+	@$(MAKE) -s -j2 $(OUT)/tensord $(TESTS)
+	@tests/run.sh $(OUT)
+
+check: $(OUT)/tensord
+	tests/check/layers.sh
+	tests/check/vectorised.sh $(OUT)
+	clang-format --dry-run -Werror $$(find engine storage server tests -name '*.[ch]' ! -name '*.tmpl.h')
+	@mkdir -p $(OUT)/api-spec
+	$(OUT)/tensord --write-api $(OUT)/api-spec
+	for f in $(OUT)/api-spec/*; do diff -u api-spec/$$(basename $$f) $$f || exit 1; done
+	@echo "check: clean"
+
+# What is missing is installed first; make then starts anew, to see what it brought.
+run: deps
+	@$(MAKE) -s -j2 all
+	@tools/run.sh $(OUT)/tensord
+
+bench: deps
+	@$(MAKE) -s -j2 $(OUT)/tests/bench/bench
+	@BUILD=$(OUT) /usr/bin/python3 tests/bench/run.py
+
+deps:
+	@tools/deps.sh
+
+clean:
+	rm -rf build build-san build-tsan
+
+.PHONY: all api test check run bench deps clean

@@ -9,6 +9,8 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/engine.h"
+#include "engine/lang/lang.h"
 #include "engine/tensor/buffer.h"
 #include "server/config.h"
 #include "server/datadir.h"
@@ -188,6 +190,8 @@ static int serve_with(services *s, auth *a, const endpoint *e)
     sigset_t signals = block_signals();
     error err = {0};
 
+    engine_init((int)s->config->threads);
+    lang_init();
     s->http = http_new(&options, &app, &err);
     if (s->http == NULL)
         return fail(EXIT_FAILED, &err);

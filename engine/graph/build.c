@@ -13,23 +13,22 @@ graph *graph_new(arena *a, graph *outer)
     g->arena = a;
     g->outer = outer;
     g->node_limit = outer != NULL ? outer->node_limit : GRAPH_NODES_MAX;
+    if (outer != NULL) {
+        outer->inner = arena_grow(outer->arena, outer->inner, (size_t)outer->inner_count,
+                                  &outer->inner_room, sizeof *outer->inner);
+        outer->inner[outer->inner_count++] = g;
+    }
     return g;
 }
 
 void graph_release(graph *g)
 {
-    for (int i = 0; i < g->count; i++) {
-        node *n = g->nodes[i];
-
-        if (n->op == &op_constant)
-            buffer_unref(n->constant->buf);
-        if (n->definition != NULL)
-            graph_release((graph *)n->definition);
-        for (int k = 0; k < n->op->attr_count; k++)
-            if (n->attrs[k].kind == ATTR_GRAPH)
-                graph_release(n->attrs[k].graph);
-    }
-    g->count = 0;
+    for (int i = 0; i < g->count; i++)
+        if (g->nodes[i]->op == &op_constant)
+            buffer_unref(g->nodes[i]->constant->buf);
+    for (int i = 0; i < g->inner_count; i++)
+        graph_release(g->inner[i]);
+    g->count = g->inner_count = 0;
 }
 
 node *node_new(graph *g, const op_def *op, int inputs, int outputs, error *err)
@@ -241,6 +240,11 @@ const type *value_type(value v)
 bool value_equal(value a, value b)
 {
     return a.node == b.node && a.index == b.index;
+}
+
+bool type_equal(const type *a, const type *b)
+{
+    return a->dtype == b->dtype && a->weak == b->weak && shape_equal(&a->shape, &b->shape);
 }
 
 const tensor *value_constant(value v)

@@ -35,25 +35,65 @@ value graph_map_get(const graph_map *m, value from)
     return row == NULL ? (value){0} : row[from.index];
 }
 
-/* An attribute whose computed parts refer to the copies. */
-static attr map_attr(const graph_map *m, const attr *from)
+/* The integer that a constant scalar is. */
+static int64_t constant_integer(const tensor *t)
 {
-    attr result = *from;
+    const void *in[] = {tensor_bytes(t)};
+    char element[LANES * 16] = {0};
+    int64_t result[LANES];
 
-    if (from->kind == ATTR_DYNAMIC) {
-        value v = graph_map_get(m, (value){from->node, from->output});
+    memcpy(element, in[0], dtype_size(t->dtype));
+    in[0] = element;
+    kernel_cast(t->dtype, DT_I64)(LANES, result, in);
+    return result[0];
+}
 
-        result.node = v.node;
-        result.output = v.index;
+/* A computed scalar as an attribute of the copy. */
+static attr map_dynamic(const graph_map *m, const attr *from)
+{
+    const value v = graph_map_get(m, (value){from->node, from->output});
+    const tensor *t = v.node == NULL ? NULL : value_constant(v);
+
+    if (t == NULL)
+        return (attr){.kind = ATTR_DYNAMIC, .node = v.node, .output = v.index};
+    if (dtype_is_float(t->dtype) && t->dtype == DT_F64)
+        return (attr){.kind = ATTR_FLOAT, .real = *(const double *)tensor_bytes(t)};
+    return (attr){.kind = ATTR_INT, .integer = constant_integer(t)};
+}
+
+static attr map_ints(const graph_map *m, const attr *from)
+{
+    const size_t n = (size_t)from->n;
+    attr *dynamic = arena_array(m->to->arena, n + 1, sizeof *dynamic), result = *from;
+    int64_t *ints = arena_array(m->to->arena, n + 1, sizeof *ints);
+    bool any = false;
+
+    for (int i = 0; i < from->n; i++) {
+        ints[i] = from->ints[i];
+        if (from->dynamic[i].kind != ATTR_DYNAMIC)
+            continue;
+        dynamic[i] = map_dynamic(m, &from->dynamic[i]);
+        if (dynamic[i].kind == ATTR_INT)
+            ints[i] = dynamic[i].integer;
+        any = any || dynamic[i].kind == ATTR_DYNAMIC;
     }
-    if (from->kind == ATTR_INTS && from->dynamic != NULL) {
-        attr *dynamic = arena_array(m->to->arena, (size_t)from->n, sizeof *dynamic);
-
-        for (int i = 0; i < from->n; i++)
-            dynamic[i] = map_attr(m, &from->dynamic[i]);
-        result.dynamic = dynamic;
-    }
+    result.ints = ints;
+    result.dynamic = any ? dynamic : NULL;
     return result;
+}
+
+const attr *graph_map_attrs(const graph_map *m, const node *n)
+{
+    attr *attrs = arena_array(m->to->arena, (size_t)n->op->attr_count + 1, sizeof *attrs);
+
+    for (int i = 0; i < n->op->attr_count; i++) {
+        attrs[i] = n->attrs[i];
+        if (attrs[i].kind == ATTR_DYNAMIC)
+            attrs[i] = map_dynamic(m, &attrs[i]);
+        else if (attrs[i].kind == ATTR_INTS && attrs[i].dynamic != NULL)
+            attrs[i] = map_ints(m, &attrs[i]);
+    }
+    return attrs;
 }
 
 static bool copy_leaf(graph_map *m, const node *n, error *err)
@@ -85,19 +125,16 @@ bool graph_map_copy(graph_map *m, const node *n, error *err)
 {
     arena *a = m->to->arena;
     value *inputs = arena_array(a, (size_t)n->input_count + 1, sizeof *inputs);
-    attr *attrs = arena_array(a, (size_t)n->op->attr_count + 1, sizeof *attrs);
     value outputs[OP_OUTPUTS];
-    const attr *given = attrs;
+    const attr *given;
     node *copy;
 
     if (n->op == &op_input || n->op == &op_constant)
         return copy_leaf(m, n, err);
     for (int i = 0; i < n->input_count; i++)
         inputs[i] = graph_map_get(m, n->inputs[i]);
-    for (int i = 0; i < n->op->attr_count; i++)
-        attrs[i] = map_attr(m, &n->attrs[i]);
-    if ((n->op->traits & OP_CONTROL) != 0)
-        given = subgraph_rebuild(m->to, n, inputs, err);
+    given = (n->op->traits & OP_CONTROL) != 0 ? subgraph_rebuild(m->to, n, inputs, err)
+                                              : graph_map_attrs(m, n);
     if (given == NULL)
         return false;
     copy = graph_apply(m->to, n->op, inputs, own_inputs(n), given, outputs, err);

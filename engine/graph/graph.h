@@ -55,7 +55,9 @@ struct graph {
                         no node for parameters */
     value *outputs;
     int output_count;
-    size_t node_room, input_room, output_room;
+    graph **inner; /* all sub-graphs made for this one, used or not */
+    int inner_count;
+    size_t node_room, input_room, output_room, inner_room;
     int node_limit;
 };
 
@@ -105,6 +107,7 @@ void graph_add_output(graph *g, value v);
 
 const type *value_type(value v);
 bool value_equal(value a, value b);
+bool type_equal(const type *a, const type *b);
 
 /* The constant of a value, or NULL. */
 const tensor *value_constant(value v);
@@ -128,5 +131,8 @@ value graph_map_get(const graph_map *m, value from);
 /* Copies one node, its inputs being mapped already; types are inferred anew, those of
  * sub-graphs too. Inputs and constants are copied as such. */
 bool graph_map_copy(graph_map *m, const node *n, error *err);
+/* The node's attributes with their computed parts referring to the copies; a part that
+ * became a constant becomes a plain integer. */
+const attr *graph_map_attrs(const graph_map *m, const node *n);
 /* Copies all of a graph's nodes that are not mapped yet. */
 bool graph_map_all(graph_map *m, error *err);

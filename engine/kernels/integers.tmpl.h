@@ -60,7 +60,7 @@ ALWAYS_INLINE T OF(left_shift)(T x, T y)
 {
     const bool all = y >= (T)(8 * sizeof(T)) || (SIGNED && y < (T)1 && y != 0);
 
-    return all ? (T)0 : (T)(x << (all ? 0 : y));
+    return (T)(all ? 0 : x << (all ? 0 : y));
 }
 
 ALWAYS_INLINE T OF(right_shift)(T x, T y)
@@ -68,7 +68,7 @@ ALWAYS_INLINE T OF(right_shift)(T x, T y)
     const bool all = y >= (T)(8 * sizeof(T)) || (SIGNED && y < (T)1 && y != 0);
     const T empty = (T)(SIGNED && x < (T)1 && x != 0 ? -1 : 0);
 
-    return all ? empty : (T)(x >> (all ? 0 : y));
+    return (T)(all ? empty : x >> (all ? 0 : y));
 }
 
 ALWAYS_INLINE T OF(reciprocal)(T x)

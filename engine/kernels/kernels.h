@@ -18,7 +18,7 @@
 
 enum { LANES = 16, REDUCE_LANES = 32 };
 
-/* Computes n elements, n a multiple of LANES. */
+/* Computes n elements, n a multiple of LANES (any n where a kernel reports). */
 typedef void kernel_fn(size_t n, void *out, const void *const in[]);
 
 /* ---- What happened ---------------------------------------------------------------- */

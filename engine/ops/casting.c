@@ -24,7 +24,7 @@ static op_def rows[] = {
         .grad = {"astype(g, x.dtype)"},
         .doc = "Elements converted to another type, as NumPy's astype does.",
         .example = "astype([1.7, -1.7], int32)",
-        .gives = "[1, -1]",
+        .gives = "int32([1, -1])",
     },
 };
 

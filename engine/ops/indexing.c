@@ -392,7 +392,7 @@ static op_def rows[] = {
         .view = view_getitem, /* without index tensors */
         .run = run_getitem,
         .casts = cast_indices,
-        .grad = {"index_add(zeros_like(x), indices, g, key=key)"},
+        .grad = {"index_add(zeros_like(x), indices + [g], key=key)"},
         .doc = "Elements selected by NumPy's indexing, written x[key].",
         .example = "[[1, 2], [3, 4]][1]",
         .gives = "[3, 4]",
@@ -405,7 +405,8 @@ static op_def rows[] = {
         .run = run_setitem,
         .casts = cast_setitem,
         .traits = 0,
-        .grad = {"setitem(g, operands[:-1], 0, key=key)", "getitem(g, operands[:-1], key=key)"},
+        .grad = {"setitem(g, operands[:-1] + [0], key=key)",
+                 "[None] * (len(operands) - 1) + [getitem(g, operands[:-1], key=key)]"},
         .doc = "The tensor with the selected elements replaced by the value, the last operand; "
                "written x[key] = value.",
         .example = "x = [1, 2, 3]\nx[1:] = 0\nx",
@@ -418,10 +419,10 @@ static op_def rows[] = {
         .infer = infer_setitem,
         .run = run_index_add,
         .casts = cast_setitem,
-        .grad = {"g", "getitem(g, operands[:-1], key=key)"},
+        .grad = {"g", "[None] * (len(operands) - 1) + [getitem(g, operands[:-1], key=key)]"},
         .doc = "The tensor with the value, the last operand, added to the selected elements, as "
                "often as each is selected.",
-        .example = "index_add([1, 2, 3], [0, 0], 10, key='$1')",
+        .example = "index_add([1, 2, 3], [[0, 0], 10], key='$1')",
         .gives = "[21, 2, 3]",
     },
     {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of matrices and tensors. */
+#include <math.h>
 #include <string.h>
 
 #include "engine/kernels/gemm.h"
@@ -74,6 +75,16 @@ static bool infer_matmul(const op_call *call, type *output, error *err)
     if (call->inputs[1].shape.rank > 1)
         output->shape.length[output->shape.rank++] = s.n;
     return true;
+}
+
+static double matmul_work(const op_call *call)
+{
+    stack s;
+    error err = {0};
+
+    return stack_of(call, &s, &err)
+               ? (double)shape_size(&s.batch) * (double)s.m * (double)s.n * (double)s.k
+               : 0;
 }
 
 /* What the parts of a product need to know. */
@@ -296,6 +307,18 @@ static int64_t tensordot_scratch(const op_call *call)
     return bytes + buffer_cost((size_t)(shape_size(&output.shape) * size));
 }
 
+/* All pairs of elements that meet: both sizes times the result's, rooted. */
+static double tensordot_work(const op_call *call)
+{
+    type output = {0};
+    error err = {0};
+    double pairs = 1;
+
+    call->op->infer(call, &output, &err);
+    pairs *= (double)shape_size(&call->inputs[0].shape) * (double)shape_size(&call->inputs[1].shape);
+    return sqrt(pairs * (double)shape_size(&output.shape));
+}
+
 /* t with its axes in the order first, then second. */
 static tensor reordered(const tensor *t, const int *first, int first_count, const int *second,
                         int second_count)
@@ -463,6 +486,7 @@ static op_def rows[] = {
         .signature = "x, y",
         .infer = infer_matmul,
         .run = run_matmul,
+        .work = matmul_work,
         .casts = op_cast_to_result,
         .traits = OP_DENSE,
         .grad = {"h = expand_dims(g, -1) if y.ndim == 1 else g\n"
@@ -487,6 +511,7 @@ static op_def rows[] = {
         .run = run_tensordot,
         .casts = op_cast_to_result,
         .scratch = tensordot_scratch,
+        .work = tensordot_work,
         .grad = {"tensordot_x(g, conj(y), axes)", "tensordot_y(conj(x), g, axes)"},
         .doc = "Sum of products over pairs of axes: the last n of x with the first n of y, or two "
                "lists of axes.",
@@ -501,6 +526,7 @@ static op_def rows[] = {
         .run = run_tensordot_x,
         .casts = op_cast_to_result,
         .scratch = tensordot_scratch,
+        .work = tensordot_work,
         .grad = {"tensordot(g, conj(y), axes)", "tensordot_y(g, conj(c), axes)"},
         .doc = "Gradient of tensordot for its first argument, from the result's gradient.",
         .example = "tensordot_x([[1], [2]], [[5], [6]], 1)",
@@ -514,6 +540,7 @@ static op_def rows[] = {
         .run = run_tensordot_y,
         .casts = op_cast_to_result,
         .scratch = tensordot_scratch,
+        .work = tensordot_work,
         .grad = {"tensordot_x(conj(c), g, axes)", "tensordot(conj(x), g, axes)"},
         .doc = "Gradient of tensordot for its second argument, from the result's gradient.",
         .example = "tensordot_y([[1, 2], [3, 4]], [[1], [2]], 1)",

@@ -16,9 +16,12 @@ static bool fill_length(const op_call *call, const shape *in, shape *out, int ho
 
     if (!shape_is_known(in))
         return true;
-    for (int i = 0; i < out->rank; i++)
+    for (int i = 0; i < out->rank; i++) {
+        if (i != hole && out->length[i] == LENGTH_UNKNOWN)
+            return true;
         if (i != hole)
             rest *= out->length[i];
+    }
     if (rest == 0 || shape_size(in) % rest != 0)
         return error_set(err, ERR_SHAPE,
                          "%s: no length for the -1 makes %" PRId64 " elements of shape %s",

@@ -186,6 +186,7 @@ typedef enum op_traits {
     OP_IMPURE = 1 << 2,     /* two calls are two results: never merged */
     OP_DENSE = 1 << 5,      /* run wants its inputs dense */
     OP_CONTROL = 1 << 6,    /* has sub-graphs */
+    OP_REPORTS = 1 << 3,    /* kernels of integers set kernel_flags: never on padding */
     OP_SHAPE_ONLY = 1 << 4, /* the result follows from the inputs' types alone */
     OP_INTS_TO_F64 = 1 << 7 /* integers are computed as float64, however small */
 } op_traits;
@@ -210,6 +211,8 @@ struct op_def {
     cast_fn *casts;              /* with run: NULL if it takes its inputs as they are */
     int64_t (*scratch)(const op_call *call); /* bytes a run takes from its budget besides
                                                its outputs; NULL: none */
+    double (*work)(const op_call *call); /* element operations of a run; NULL: about as many
+                                           as there are elements */
     bool is_cond;          /* control flow: chooses between two sub-graphs */
     const char *lower;     /* a function body; parameters by their names */
 

@@ -53,6 +53,8 @@ struct plan {
     plan_buffer *buffers;
     step *steps;
     layout *outputs;
+    int *first_dying; /* by step: the first buffer to give up after it, -1: none */
+    int *next_dying;  /* by buffer: the next one */
     int threads;
     int64_t peak;       /* bytes in buffers and scratch, at most, without the inputs */
     double work;        /* element operations */

@@ -21,15 +21,22 @@ groups groups_of(const graph *g, arena *a);
 
 /* ---- Building -------------------------------------------------------------------------- */
 
+/* A value while a tile program is built: in which operand, as which type. A half
+ * type's elements are floats once loaded; a leaf holds them as stored. */
+typedef struct held {
+    int operand;
+    dtype dtype;
+    bool stored; /* a leaf's own form */
+} held;
+
 typedef struct planner {
     const graph *g;
     arena *arena;
     groups groups;
     plan *plan;
     layout ***layouts; /* [node id][output]: where it lies, NULL if not yet made */
+    held *values;       /* by node id: of the members of the group that is being built */
     size_t slot_room, buffer_room, step_room;
-    int64_t live; /* bytes in buffers after the last step */
-    int *last_use; /* by node id: the id of the last node (or its group's root) that uses it */
 } planner;
 
 int planner_add_slot(planner *p, slot_kind kind, int index, const tensor *constant);

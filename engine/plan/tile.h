@@ -46,6 +46,7 @@ typedef struct tile_leaf {
 typedef struct tile_instruction {
     kernel_fn *kernel;
     int out, in[TILE_INPUTS];
+    bool exact; /* of the elements there are, without padding: the kernel reports */
 } tile_instruction;
 
 typedef struct tile_output {
@@ -76,6 +77,10 @@ typedef struct tile_program {
     int value;    /* the operand that is folded */
 } tile_program;
 
+/* Sets the bytes of an operand's tile, a power of two. For tests and benchmarks: results
+ * do not depend on it. Not thread-safe. */
+void tile_set_bytes(int64_t bytes);
+
 /* The number of tasks that the space is cut into, and bytes of scratch per thread
  * and for all together. All follow from the program alone. */
 int64_t tile_task_count(const tile_program *p);
@@ -88,7 +93,6 @@ enum {
     FOLD_BLOCK = 4096,   /* elements of a run folded in lanes before they are combined */
     FOLD_ROWS = 64,      /* rows added one to the other before they are combined */
     FOLD_SEGMENT = 64,   /* blocks, of elements or rows, in one part of a result */
-    FOLD_LEVELS = 48,
     TASK_ELEMENTS = 1 << 16
 };
 
@@ -101,3 +105,7 @@ typedef struct fold_cut {
 } fold_cut;
 
 fold_cut tile_fold_cut(const tile_program *p);
+
+/* Bytes for the partial results of one thread: lanes, levels and, last, a total. */
+size_t tile_fold_bytes(const tile_program *p);
+size_t tile_total_bytes(const tile_program *p);

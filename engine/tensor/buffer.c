@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "engine/tensor/large.h"
+
 struct buffer {
     _Atomic int references;
     void *bytes;
@@ -92,9 +94,25 @@ int64_t buffer_cost(size_t size)
     return (int64_t)((size + BUFFER_ALIGN) / BUFFER_ALIGN * BUFFER_ALIGN);
 }
 
+/* Bytes for a buffer of this cost, and their release. */
+static void *bytes_new(size_t cost)
+{
+    return cost >= LARGE_BYTES ? large_alloc(cost) : aligned_alloc(BUFFER_ALIGN, cost);
+}
+
+static void bytes_free(void *bytes, size_t cost)
+{
+    if (bytes != NULL && cost >= LARGE_BYTES)
+        large_free(bytes, cost);
+    else
+        free(bytes);
+}
+
 buffer *buffer_new(budget *b, size_t size, error *err)
 {
+    const size_t cost = (size_t)buffer_cost(size);
     buffer *buf;
+    void *bytes;
 
     if (size > (size_t)INT64_MAX / 2) {
         error_set(err, ERR_PLAN_MEMORY, "a tensor of %zu bytes is not possible", size);
@@ -103,10 +121,10 @@ buffer *buffer_new(budget *b, size_t size, error *err)
     if (!budget_charge(b, buffer_cost(size), err))
         return NULL;
     buf = malloc(sizeof *buf);
-    void *bytes = aligned_alloc(BUFFER_ALIGN, (size_t)buffer_cost(size));
+    bytes = bytes_new(cost);
     if (buf == NULL || bytes == NULL) {
         free(buf);
-        free(bytes);
+        bytes_free(bytes, cost);
         budget_release(b, buffer_cost(size));
         error_set(err, ERR_MEMORY_BUSY, "the machine has no room for %zu bytes now", size);
         return NULL;
@@ -139,7 +157,7 @@ void buffer_unref(buffer *buf)
     if (buf->release != NULL)
         buf->release(buf->owner);
     else {
-        free(buf->bytes);
+        bytes_free(buf->bytes, (size_t)buffer_cost(buf->size));
         budget_release(buf->budget, buffer_cost(buf->size));
     }
     free(buf);

@@ -13,3 +13,7 @@ route_handle about_info, about_limits, about_dtypes, about_api;
 
 /* pages.c: for people */
 route_handle page_home, page_docs, page_problem, page_style;
+
+/* eval.c: programs and graphs are computed */
+route_open eval_open;
+route_handle eval_handle;

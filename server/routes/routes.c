@@ -6,6 +6,16 @@
 #include "server/routes/handlers.h"
 
 #define JSON "application/json"
+#define TENSORS JSON " application/x-npy application/x-npz application/octet-stream"
+
+/* What reading a body of tensors, and computing, can meet. */
+#define BODY_ERRORS ERR_JSON, ERR_JSON_DEPTH, ERR_JSON_LIMIT, ERR_JSON_COMPLEX, ERR_REQUEST, \
+        ERR_NPY, ERR_LENGTH_REQUIRED, ERR_DTYPE_NAME, ERR_SHAPE_INVALID, ERR_SIZE, ERR_VALUE, \
+        ERR_OVERFLOW, ERR_PLAN_MEMORY, ERR_MEMORY_BUSY
+#define EVALUATION_ERRORS BODY_ERRORS, ERR_NAME, ERR_SYNTAX, ERR_UNKNOWN_NAME, ERR_UNKNOWN_OP, \
+        ERR_UNKNOWN_ATTR, ERR_ARGUMENT, ERR_SHAPE, ERR_DTYPE, ERR_INDEX, ERR_AXIS, ERR_LINALG, \
+        ERR_CYCLE, ERR_GRAPH_SIZE, ERR_RESULT_SIZE, ERR_WORK, ERR_LOOP, ERR_CONFLICT, \
+        ERR_NOT_IMPLEMENTED
 
 /* clang-format off */
 static const route table[] = {
@@ -41,6 +51,14 @@ static const route table[] = {
         .method = "GET", .pattern = "/openapi.json", .handle = about_api,
         .traits = ROUTE_PUBLIC, .gives = JSON " application/vnd.oai.openapi+json",
         .summary = "This document.",
+    },
+    /* ---- Computing ---- */
+    {
+        .method = "POST", .pattern = "/v1/eval", .open = eval_open, .handle = eval_handle,
+        .traits = ROUTE_WORKER, .takes = TENSORS, .takes_schema = "EvalRequest",
+        .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer", .query = "program format",
+        .errors = {EVALUATION_ERRORS},
+        .summary = "Evaluates a program or a graph.",
     },
     /* ---- For people ---- */
     {

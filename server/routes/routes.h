@@ -67,7 +67,7 @@ typedef enum route_trait {
     ROUTE_PAGE = 4,   /* for people; not in the API document */
 } route_trait;
 
-enum { ROUTE_ERRORS_MAX = 24 };
+enum { ROUTE_ERRORS_MAX = 64 };
 
 struct route {
     const char *method;  /* GET rows answer HEAD as well */

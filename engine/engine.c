@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/engine.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/exec/pool.h"
+#include "engine/lang/lang.h"
+#include "engine/plan/plan.h"
+#include "engine/rewrite/rewrite.h"
+#include "engine/rewrite/rules.h"
+
+/* One evaluation. The current graph shrinks from stage to stage. */
+typedef struct evaluation {
+    const engine_options *options;
+    const tensor *inputs;
+    budget *budget;
+    const stop_sign *stop;
+    engine_stats *stats;
+    arena *arena;
+} evaluation;
+
+static bool fold_node(const node *n, tensor *outputs, error *err);
+
+/* g rewritten, in the evaluation's arena; g is released. */
+static graph *rewritten_take(const evaluation *e, graph *g, error *err)
+{
+    const int64_t start = clock_us();
+    rewrite_options options = {.fold = fold_node,
+                               .strict = e->options->strict,
+                               .only_lower = !e->options->optimize};
+    graph *result = rewrite_graph(g, &options, e->arena, err);
+
+    graph_release(g);
+    e->stats->plan_us += clock_us() - start;
+    return result;
+}
+
+/* ---- Folding constants ---------------------------------------------------------------- */
+
+/* Copies one node of constants into a graph of its own and runs it. */
+static bool fold_node(const node *n, tensor *outputs, error *err)
+{
+    static const stop_sign never = {0};
+    arena *a = arena_new();
+    graph *g = graph_new(a, NULL);
+    graph_map *map = graph_map_new(n->graph, g);
+    run_notes notes = {0};
+    const plan *p = NULL;
+    bool ok = true;
+
+    for (int i = 0; ok && i < n->input_count; i++)
+        if (graph_map_get(map, n->inputs[i]).node == NULL)
+            ok = graph_map_copy(map, n->inputs[i].node, err);
+    ok = ok && graph_map_copy(map, n, err);
+    for (int i = 0; ok && i < n->output_count; i++)
+        graph_add_output(g, graph_map_get(map, (value){(node *)n, i}));
+    if (ok)
+        p = plan_new(g, pool_threads(), a, err);
+    ok = p != NULL && exec_run(p, NULL, NULL, &never, outputs, &notes, err);
+    if (ok && notes.flags != 0) { /* let it happen when it runs, where it is reported */
+        for (int i = 0; i < n->output_count; i++)
+            tensor_unref(&outputs[i]);
+        ok = false;
+    }
+    graph_release(g);
+    arena_free(a);
+    return ok;
+}
+
+/* ---- Limits --------------------------------------------------------------------------------- */
+
+static bool check_results(const evaluation *e, const graph *g, error *err)
+{
+    for (int i = 0; i < g->output_count; i++) {
+        const type *t = value_type(g->outputs[i]);
+        int64_t bytes;
+        char text[SHAPE_TEXT_MAX];
+
+        if (e->options->limits.result_bytes == 0 || !shape_is_known(&t->shape))
+            continue;
+        if (__builtin_mul_overflow(shape_size(&t->shape), (int64_t)dtype_size(t->dtype), &bytes) ||
+            bytes > e->options->limits.result_bytes)
+            return error_set_limit(err, ERR_RESULT_SIZE, e->options->limits.result_bytes, bytes,
+                                   "a result of shape %s and type %s has more bytes than the "
+                                   "limit of %" PRId64,
+                                   shape_print(&t->shape, text), dtype_name(t->dtype),
+                                   e->options->limits.result_bytes);
+    }
+    return true;
+}
+
+static bool check_plan(const evaluation *e, const plan *p, error *err)
+{
+    const engine_limits *limits = &e->options->limits;
+    const int64_t used = e->budget->used;
+    int64_t peak;
+
+    if (__builtin_add_overflow(used, p->peak, &peak) || peak > limits->peak_bytes)
+        return error_set_limit(err, ERR_PLAN_MEMORY, limits->peak_bytes, peak,
+                               "the evaluation would need %" PRId64
+                               " bytes at once, above the limit of %" PRId64,
+                               peak, limits->peak_bytes);
+    if (e->stats->work + p->work > limits->work)
+        return error_set_limit(err, ERR_WORK, (int64_t)limits->work,
+                               (int64_t)(e->stats->work + p->work),
+                               "the evaluation would take %.3g element operations, above the "
+                               "limit of %.3g",
+                               e->stats->work + p->work, limits->work);
+    return true;
+}
+
+/* ---- Inputs ------------------------------------------------------------------------------------ */
+
+/* Dense inputs, each with a reference, in the arena. */
+static tensor *dense_inputs(evaluation *e, const graph *g, error *err)
+{
+    tensor *dense = arena_array(e->arena, (size_t)g->input_count + 1, sizeof *dense);
+
+    for (int i = 0; i < g->input_count; i++) {
+        if (!tensor_dense(&e->inputs[i], e->budget, &dense[i], err)) {
+            while (i-- > 0)
+                tensor_unref(&dense[i]);
+            return NULL;
+        }
+    }
+    return dense;
+}
+
+static void release_tensors(tensor *tensors, int count)
+{
+    for (int i = 0; i < count; i++)
+        tensor_unref(&tensors[i]);
+}
+
+/* ---- One stage ------------------------------------------------------------------------------------ */
+
+static void count_plan(engine_stats *stats, const graph *g, const plan *p, int64_t base)
+{
+    int64_t peak = base + p->peak;
+
+    stats->nodes += g->count;
+    stats->steps += p->step_count;
+    stats->fused += p->fused;
+    stats->work += p->work;
+    stats->stages++;
+    if (peak > stats->peak_bytes)
+        stats->peak_bytes = peak;
+}
+
+static bool run_plan(evaluation *e, const graph *g, const plan *p, tensor *outputs, error *err)
+{
+    tensor *inputs = dense_inputs(e, g, err);
+    const int64_t base = e->budget->used, start = clock_us();
+    run_notes notes = {0};
+    bool ok;
+
+    if (inputs == NULL)
+        return false;
+    count_plan(e->stats, g, p, base);
+    ok = exec_run(p, inputs, e->budget, e->stop, outputs, &notes, err);
+    release_tensors(inputs, g->input_count);
+    if (base + p->peak + notes.extra_peak > e->stats->peak_bytes)
+        e->stats->peak_bytes = base + p->peak + notes.extra_peak;
+    e->stats->divided = e->stats->divided || (notes.flags & KERNEL_DIVIDE) != 0;
+    e->stats->run_us += clock_us() - start;
+    return ok;
+}
+
+/* Plans and runs a graph whose shapes are known. */
+static bool run_stage(evaluation *e, const graph *g, tensor *outputs, error *err)
+{
+    const int64_t start = clock_us();
+    const plan *p = check_results(e, g, err) ? plan_new(g, pool_threads(), e->arena, err) : NULL;
+
+    if (p == NULL || !check_plan(e, p, err))
+        return false;
+    e->stats->plan_us += clock_us() - start;
+    if (!e->options->dry_run)
+        return run_plan(e, g, p, outputs, err);
+    count_plan(e->stats, g, p, e->budget->used);
+    for (int i = 0; i < g->output_count; i++) {
+        const type *t = value_type(g->outputs[i]);
+
+        outputs[i] = (tensor){.dtype = t->dtype, .shape = t->shape};
+    }
+    return true;
+}
+
+/* ---- Stages ------------------------------------------------------------------------------------------ */
+
+/* What the first stage of a graph can do. A node is ready if its shapes are known once
+ * its inputs are; it is open if only running it tells its shapes. */
+typedef struct stage {
+    bool *ready, *open;  /* by node id */
+    bool *wanted;        /* whether the stage must give the node's values */
+    bool complete;       /* every node that is needed is ready */
+} stage;
+
+static bool attrs_known(const node *n)
+{
+    for (int i = 0; i < n->op->attr_count; i++)
+        if (n->attrs[i].kind == ATTR_DYNAMIC ||
+            (n->attrs[i].kind == ATTR_INTS && n->attrs[i].dynamic != NULL))
+            return false;
+    return true;
+}
+
+static bool types_known(const node *n)
+{
+    for (int i = 0; i < n->output_count; i++)
+        if (!shape_is_known(&n->types[i].shape))
+            return false;
+    return true;
+}
+
+static bool inputs_ready(const stage *s, const node *n)
+{
+    for (int i = 0; i < n->input_count; i++)
+        if (n->inputs[i].node != NULL && !s->ready[n->inputs[i].node->id])
+            return false;
+    return true;
+}
+
+static bool subgraphs_known(const graph *g)
+{
+    for (int i = 0; i < g->count; i++)
+        if (!types_known(g->nodes[i]) || !attrs_known(g->nodes[i]))
+            return false;
+    return true;
+}
+
+/* Whether a choice can be planned whole: all shapes inside both branches are known. */
+static bool branches_known(const node *n)
+{
+    for (int i = 0; i < n->op->attr_count; i++)
+        if (n->attrs[i].kind == ATTR_GRAPH && !subgraphs_known(n->attrs[i].graph))
+            return false;
+    return true;
+}
+
+static void want(stage *s, const node *n)
+{
+    if (s->ready[n->id])
+        s->wanted[n->id] = true;
+}
+
+static void want_attrs(stage *s, const node *n)
+{
+    for (int i = 0; i < n->op->attr_count; i++) {
+        const attr *a = &n->attrs[i];
+
+        if (a->kind == ATTR_DYNAMIC)
+            want(s, a->node);
+        for (int k = 0; a->kind == ATTR_INTS && a->dynamic != NULL && k < a->n; k++)
+            if (a->dynamic[k].kind == ATTR_DYNAMIC)
+                want(s, a->dynamic[k].node);
+    }
+}
+
+/* The nodes that outputs need, computed values of attributes included. */
+static bool *needed_nodes(const graph *g, arena *a)
+{
+    bool *needed = arena_array(a, (size_t)g->count + 1, sizeof *needed);
+
+    for (int i = 0; i < g->output_count; i++)
+        needed[g->outputs[i].node->id] = true;
+    for (int i = g->count - 1; i >= 0; i--) {
+        const node *n = g->nodes[i];
+
+        if (!needed[i])
+            continue;
+        for (int k = 0; k < n->input_count; k++)
+            if (n->inputs[k].node != NULL)
+                needed[n->inputs[k].node->id] = true;
+        for (int k = 0; k < n->op->attr_count; k++) {
+            const attr *x = &n->attrs[k];
+
+            if (x->kind == ATTR_DYNAMIC)
+                needed[x->node->id] = true;
+            for (int j = 0; x->kind == ATTR_INTS && x->dynamic != NULL && j < x->n; j++)
+                if (x->dynamic[j].kind == ATTR_DYNAMIC)
+                    needed[x->dynamic[j].node->id] = true;
+        }
+    }
+    return needed;
+}
+
+static stage stage_of(const graph *g, const bool *needed, arena *a)
+{
+    const size_t n = (size_t)g->count + 1;
+    stage s = {arena_array(a, n, 1), arena_array(a, n, 1), arena_array(a, n, 1), true};
+
+    for (int i = 0; i < g->count; i++) {
+        const node *m = g->nodes[i];
+        const bool can_run = attrs_known(m) && inputs_ready(&s, m) && branches_known(m);
+
+        s.ready[i] = can_run && types_known(m);
+        s.open[i] = can_run && !s.ready[i] && m->op->run != NULL;
+        s.complete = s.complete && (s.ready[i] || !needed[i]);
+    }
+    for (int i = 0; i < g->count; i++) {
+        if (s.ready[i] || !needed[i])
+            continue;
+        want_attrs(&s, g->nodes[i]);
+        for (int k = 0; k < g->nodes[i]->input_count; k++)
+            if (g->nodes[i]->inputs[k].node != NULL)
+                want(&s, g->nodes[i]->inputs[k].node);
+        s.wanted[i] = s.wanted[i] || s.open[i];
+    }
+    for (int i = 0; i < g->output_count; i++)
+        want(&s, g->outputs[i].node);
+    return s;
+}
+
+static bool is_leaf(const node *n)
+{
+    return n->op == &op_input || n->op == &op_constant;
+}
+
+/* A graph of what the stage does, its outputs being all values of wanted nodes. */
+static graph *stage_graph(const graph *g, const stage *s, const bool *needed, arena *a, error *err)
+{
+    graph *part = graph_new(a, NULL);
+    graph_map *map = graph_map_new(g, part);
+
+    part->node_limit = g->node_limit;
+    for (int i = 0; i < g->count; i++) {
+        node *n = g->nodes[i];
+
+        if (n->op != &op_input && (!needed[i] || !(s->ready[i] || s->open[i])))
+            continue;
+        if (!graph_map_copy(map, n, err))
+            return part;
+        for (int k = 0; s->wanted[i] && !is_leaf(n) && k < n->output_count; k++)
+            graph_add_output(part, graph_map_get(map, (value){n, k}));
+    }
+    return part;
+}
+
+/* What is left of g once the stage's values are constants. Takes over the values. */
+static graph *rest_graph(const graph *g, const stage *s, const bool *needed, tensor *values,
+                         arena *a, error *err)
+{
+    graph *rest = graph_new(a, NULL);
+    graph_map *map = graph_map_new(g, rest);
+    int at = 0;
+
+    rest->node_limit = g->node_limit;
+    for (int i = 0; i < g->count; i++) {
+        node *n = g->nodes[i];
+
+        for (int k = 0; s->wanted[i] && !is_leaf(n) && k < n->output_count; k++) {
+            values[at].weak = n->types[k].weak;
+            graph_map_set(map, (value){n, k}, graph_constant(rest, &values[at], err));
+            tensor_unref(&values[at++]);
+        }
+        if (is_leaf(n) || (needed[i] && !s->wanted[i] && !s->ready[i])) {
+            if (!error_is_set(err))
+                graph_map_copy(map, n, err);
+        }
+    }
+    for (int i = 0; !error_is_set(err) && i < g->output_count; i++)
+        graph_add_output(rest, graph_map_get(map, g->outputs[i]));
+    return rest;
+}
+
+/* Runs what can be planned and makes constants of what it gives. */
+static graph *next_stage(evaluation *e, const graph *g, const stage *s, const bool *needed,
+                         error *err)
+{
+    graph *part = stage_graph(g, s, needed, e->arena, err), *rest = NULL;
+    engine_options staged = *e->options;
+    tensor *values;
+
+    staged.limits.result_bytes = 0; /* these are no results */
+    e->options = &staged;
+    values = arena_array(e->arena, (size_t)part->output_count + 1, sizeof *values);
+    if (!error_is_set(err) && part->output_count == 0)
+        error_set(err, ERR_NOT_IMPLEMENTED,
+                  "a shape in this graph depends on a value in a way that cannot be planned");
+    if (!error_is_set(err) && run_stage(e, part, values, err))
+        rest = rest_graph(g, s, needed, values, e->arena, err);
+    graph_release(part);
+    if (rest != NULL && error_is_set(err)) {
+        graph_release(rest);
+        rest = NULL;
+    }
+    return rest;
+}
+
+/* A dry run cannot know what values decide: it reports what it knows. */
+static bool dry_outputs(evaluation *e, const graph *g, tensor *outputs)
+{
+    e->stats->nodes = g->count;
+    for (int i = 0; i < g->output_count; i++) {
+        const type *t = value_type(g->outputs[i]);
+
+        outputs[i] = (tensor){.dtype = t->dtype, .shape = t->shape};
+    }
+    return true;
+}
+
+static bool run_rewritten(evaluation *e, graph *g, tensor *outputs, error *err)
+{
+    const engine_options *options = e->options;
+
+    for (;;) {
+        const bool *needed = needed_nodes(g, e->arena);
+        const stage s = stage_of(g, needed, e->arena);
+        graph *rest;
+
+        if (s.complete || options->dry_run) {
+            const bool ok = s.complete ? run_stage(e, g, outputs, err) : dry_outputs(e, g, outputs);
+
+            graph_release(g);
+            return ok;
+        }
+        rest = next_stage(e, g, &s, needed, err);
+        e->options = options;
+        graph_release(g);
+        g = rest == NULL ? NULL : rewritten_take(e, rest, err);
+        if (g == NULL)
+            return false;
+    }
+}
+
+bool engine_run(const graph *g, const tensor *inputs, const engine_options *options, budget *b,
+                const stop_sign *stop, tensor *outputs, engine_stats *stats, error *err)
+{
+    evaluation e = {options, inputs, b, stop, stats, arena_new()};
+    rewrite_options rewriting = {
+        .fold = fold_node, .strict = options->strict, .only_lower = !options->optimize};
+    const int64_t start = clock_us();
+    graph *rewritten;
+    bool ok;
+
+    *stats = (engine_stats){0};
+    stats->peak_bytes = b->used;
+    rewritten = rewrite_graph(g, &rewriting, e.arena, err);
+    stats->plan_us = clock_us() - start;
+    ok = rewritten != NULL && run_rewritten(&e, rewritten, outputs, err);
+    arena_free(e.arena);
+    return ok;
+}
+
+void engine_init(int threads)
+{
+    ops_init();
+    lang_init();
+    rules_init();
+    exec_init(threads);
+}

@@ -1,0 +1,46 @@
+/* engine -- the compute library: programs and graphs in, tensors out.
+ *
+ * The one path from a graph to its results: rewrite, plan, run. It knows no HTTP, no
+ * JSON, no SQL. Graphs come from engine/lang (program text) or are built with
+ * engine/graph; the modules below are described in their own headers.
+ *
+ * Shapes that only values decide. A graph is evaluated in stages: what can be planned
+ * is run, what that decides becomes constants, and the rest is planned with them.
+ * Most graphs have one stage. */
+#pragma once
+
+#include "engine/exec/exec.h"
+#include "engine/graph/graph.h"
+
+typedef struct engine_limits {
+    int64_t peak_bytes;   /* of one evaluation, inputs included */
+    int64_t result_bytes; /* of one output; 0: no limit */
+    double work;          /* element operations of one evaluation */
+} engine_limits;
+
+typedef struct engine_options {
+    engine_limits limits;
+    bool strict;   /* no rewrite that may change rounding */
+    bool optimize; /* otherwise only what must be done to run */
+    bool dry_run;  /* plans the first stage and runs nothing */
+} engine_options;
+
+typedef struct engine_stats {
+    int nodes, steps, fused, stages;
+    int64_t peak_bytes; /* planned, the budget's use at the start included */
+    double work;
+    int64_t plan_us, run_us;
+    bool divided; /* an integer was divided by zero */
+} engine_stats;
+
+/* Prepares tables, libraries and threads; called once, before any other thread.
+ * Aborts with a message if a row of the registry is wrong. */
+void engine_init(int threads);
+
+/* Evaluates the outputs of g for its inputs (in the order of g->inputs, any strides).
+ * outputs gets g->output_count tensors, each with one reference for the caller; with
+ * dry_run types are set and no buffers. On an error nothing is held. Errors: those of
+ * the operations, ERR_PLAN_MEMORY, ERR_RESULT_SIZE, ERR_WORK, ERR_TIME, ERR_CANCELLED.
+ * Memory comes from b. Thread-safe for different graphs and budgets. */
+bool engine_run(const graph *g, const tensor *inputs, const engine_options *options, budget *b,
+                const stop_sign *stop, tensor *outputs, engine_stats *stats, error *err);

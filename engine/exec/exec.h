@@ -1,0 +1,37 @@
+/* exec -- runs a plan.
+ *
+ * Steps run one after the other; each is cut into tasks that the pool's threads share.
+ * What a step computes does not depend on how many they are. Buffers come from the
+ * request's budget when a step makes them and go back after their last use, exactly
+ * as planned.
+ *
+ * Reading order: exec.h, pool.h, machine.h, tiles.c, folds.c, run.c. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "engine/plan/plan.h"
+
+/* When to stop: asked at least every few milliseconds. */
+typedef struct stop_sign {
+    const _Atomic int *cancelled; /* not 0: give up; NULL: never */
+    int64_t deadline_us;          /* of the monotonic clock; 0: none */
+} stop_sign;
+
+/* Whether to stop now, with ERR_CANCELLED or ERR_TIME. */
+bool stop_asked(const stop_sign *stop, error *err);
+
+/* What a run met besides errors (kernel flags), and what it took. */
+typedef struct run_notes {
+    unsigned flags;
+    int64_t extra_peak; /* bytes above plan.peak: results whose size values decided */
+} run_notes;
+
+/* Runs p on inputs (dense, of the graph's types) and sets outputs, each holding one
+ * reference for the caller. On an error nothing is held. Thread-safe for different
+ * budgets; p is only read. */
+bool exec_run(const plan *p, const tensor *inputs, budget *b, const stop_sign *stop,
+              tensor *outputs, run_notes *notes, error *err);
+
+/* Stops nothing, starts the workers and prepares the libraries; called once at start. */
+void exec_init(int threads);

@@ -1,0 +1,50 @@
+/* machine -- runs tile programs. Private to exec. */
+#pragma once
+
+#include "engine/exec/exec.h"
+
+/* A program bound to memory. */
+typedef struct machine {
+    const tile_program *program;
+    const char *leaf[TILE_LEAVES];  /* the first byte of each leaf's slot */
+    char *output[TILE_LEAVES];      /* the first byte of each output */
+    char *scratch;                  /* a part for each thread */
+    size_t thread_scratch;
+    char *shared;                   /* parts of results; NULL if each has one part */
+    const stop_sign *stop;
+    _Atomic bool stopped;
+    _Atomic unsigned flags;
+    error err; /* set by who sets stopped */
+} machine;
+
+/* Runs all tasks. False, with m->err set, if stopped. */
+bool machine_run_tasks(machine *m);
+
+/* ---- One thread's work on one task --------------------------------------------------- */
+
+typedef struct worker {
+    machine *machine;
+    const tile_program *program;
+    void *operand[TILE_OPERANDS];   /* what the instructions read and write */
+    char *spare[TILE_OPERANDS];     /* scratch for each operand */
+    int64_t offset[TILE_LEAVES];    /* elements: where each leaf's row begins */
+    bool filled[TILE_LEAVES];       /* FIXED: its tile is made for this row */
+    char *levels;                   /* reductions: partial results */
+} worker;
+
+void worker_init(worker *w, machine *m, int lane);
+
+/* Points the leaves at the row whose index along axes [from, to) is the mixed-radix
+ * number `row`; add: keeps what other axes contributed. */
+void worker_seek(worker *w, int64_t row, int from, int to, bool add);
+
+/* Runs the instructions for n elements from `at` along the tile axis (or the flat run).
+ * out: element of the outputs where they go, or -1 for none. Operands are padded to a
+ * multiple of `lanes`. */
+void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes);
+
+/* Runs one task of a reduction, and what follows when all have run. */
+void fold_task(worker *w, int64_t task);
+void fold_finish(machine *m);
+/* Looks up what folds need; called once at start. */
+void fold_init(void);

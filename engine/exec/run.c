@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "engine/exec/machine.h"
+#include "engine/exec/pool.h"
+#include "engine/kernels/gemm.h"
+
+/* A plan while it runs. */
+typedef struct runner {
+    const plan *plan;
+    const tensor *inputs;
+    budget *budget;
+    const stop_sign *stop;
+    buffer **buffers; /* by index; NULL: not made yet, or given up */
+    shape *shapes;    /* of buffers whose shape the step decided */
+    run_notes *notes;
+    arena *arena;
+} runner;
+
+void exec_init(int threads)
+{
+    gemm_init();
+    fold_init();
+    pool_start(threads);
+}
+
+/* ---- Slots ------------------------------------------------------------------------- */
+
+static buffer *slot_buffer(const runner *r, int index)
+{
+    const slot *s = &r->plan->slots[index];
+
+    switch (s->kind) {
+    case SLOT_INPUT:
+        return r->inputs[s->index].buf;
+    case SLOT_CONSTANT:
+        return s->constant->buf;
+    case SLOT_BUFFER:
+        break;
+    }
+    return r->buffers[s->index];
+}
+
+/* The first byte of a slot. Inputs may begin inside their buffer. */
+static char *slot_bytes(const runner *r, int index)
+{
+    const slot *s = &r->plan->slots[index];
+
+    if (s->kind == SLOT_INPUT)
+        return tensor_bytes(&r->inputs[s->index]);
+    return buffer_bytes(slot_buffer(r, index));
+}
+
+static bool make_slot(runner *r, int index, error *err)
+{
+    const int b = r->plan->slots[index].index;
+
+    if (r->buffers[b] == NULL)
+        r->buffers[b] = buffer_new(r->budget, r->plan->buffers[b].size, err);
+    return r->buffers[b] != NULL;
+}
+
+static tensor slot_tensor(const runner *r, const layout *l)
+{
+    const slot *s = &r->plan->slots[l->slot];
+    tensor t = {.buf = slot_buffer(r, l->slot), .dtype = l->dtype, .offset = l->offset,
+                .shape = l->shape};
+
+    memcpy(t.strides, l->strides, sizeof t.strides);
+    if (s->kind == SLOT_INPUT)
+        t.offset += r->inputs[s->index].offset;
+    if (s->kind == SLOT_BUFFER && r->plan->buffers[s->index].made_by_step) {
+        t.shape = r->shapes[s->index];
+        shape_strides(&t.shape, t.strides);
+    }
+    return t;
+}
+
+static void release_after(runner *r, int step)
+{
+    for (int b = r->plan->first_dying[step]; b >= 0; b = r->plan->next_dying[b]) {
+        buffer_unref(r->buffers[b]);
+        r->buffers[b] = NULL;
+    }
+}
+
+/* ---- Tile programs ---------------------------------------------------------------------- */
+
+static bool run_tile_step(runner *r, const step *s, error *err)
+{
+    const tile_program *p = s->tiles;
+    const size_t thread = tile_thread_scratch(p);
+    machine m = {.program = p, .thread_scratch = thread, .stop = r->stop};
+    buffer *scratch;
+    bool ok;
+
+    for (int i = 0; i < p->output_count; i++) {
+        if (!make_slot(r, p->outputs[i].slot, err))
+            return false;
+        m.output[i] = slot_bytes(r, p->outputs[i].slot);
+    }
+    for (int i = 0; i < p->leaf_count; i++)
+        m.leaf[i] = slot_bytes(r, p->leaves[i].slot);
+    scratch = buffer_new(r->budget, (size_t)s->scratch, err);
+    if (scratch == NULL)
+        return false;
+    m.scratch = buffer_bytes(scratch);
+    m.shared = m.scratch + thread * (size_t)r->plan->threads;
+    ok = machine_run_tasks(&m);
+    buffer_unref(scratch);
+    r->notes->flags |= m.flags;
+    if (!ok)
+        *err = m.err;
+    return ok;
+}
+
+/* ---- Runs of one operation ----------------------------------------------------------------- */
+
+static bool run_stopped(op_run *run, error *err)
+{
+    return stop_asked(((runner *)run->machine)->stop, err);
+}
+
+/* A region whose parts stop being done once the request is to stop. */
+typedef struct op_region {
+    const stop_sign *stop;
+    void (*part)(void *context, int64_t i);
+    void *context;
+    _Atomic bool stopped;
+    error err;
+} op_region;
+
+static void run_op_part(void *context, int64_t i, int lane)
+{
+    op_region *region = context;
+    error err = {0};
+
+    (void)lane;
+    if (atomic_load_explicit(&region->stopped, memory_order_relaxed))
+        return;
+    if (!stop_asked(region->stop, &err))
+        region->part(region->context, i);
+    else if (!atomic_exchange(&region->stopped, true))
+        region->err = err;
+}
+
+static bool run_parallel(op_run *run, int64_t n, void (*part)(void *context, int64_t i),
+                         void *context, error *err)
+{
+    op_region region = {.stop = ((runner *)run->machine)->stop, .part = part, .context = context};
+
+    pool_run(n, run_op_part, &region);
+    if (region.stopped)
+        *err = region.err;
+    return !region.stopped;
+}
+
+/* Allocates the outputs whose shape is known; the run makes the others. */
+static bool make_outputs(runner *r, const step *s, tensor *outputs, error *err)
+{
+    for (int i = 0; i < s->output_count; i++) {
+        const type *t = &s->output_types[i];
+
+        memset(&outputs[i], 0, sizeof outputs[i]);
+        if (!shape_is_known(&t->shape))
+            continue;
+        if (!make_slot(r, s->outputs[i], err))
+            return false;
+        tensor_wrap_take(&outputs[i], slot_buffer(r, s->outputs[i]), t->dtype, &t->shape);
+    }
+    return true;
+}
+
+/* Puts a tensor that a step made where its slot is. Takes over the reference. */
+static void adopt_take(runner *r, int slot_index, const tensor *t)
+{
+    const int b = r->plan->slots[slot_index].index;
+
+    r->buffers[b] = t->buf;
+    r->shapes[b] = t->shape;
+}
+
+/* The plan counted what has no known shape as nothing: makes that good. */
+static void note_extra(runner *r)
+{
+    const int64_t above = r->budget == NULL ? 0 : r->budget->used - r->plan->peak;
+
+    if (above > r->notes->extra_peak)
+        r->notes->extra_peak = above;
+}
+
+static bool run_op_step(runner *r, const step *s, error *err)
+{
+    tensor *inputs = arena_array(r->arena, (size_t)s->input_count + 1, sizeof *inputs);
+    tensor *outputs = arena_array(r->arena, (size_t)s->output_count + 1, sizeof *outputs);
+    op_run run = {.op = s->node->op,
+                  .count = s->input_count,
+                  .inputs = inputs,
+                  .attrs = s->node->attrs,
+                  .outputs = outputs,
+                  .budget = r->budget,
+                  .arena = r->arena,
+                  .stopped = run_stopped,
+                  .parallel = run_parallel,
+                  .machine = r};
+    bool ok;
+
+    for (int i = 0; i < s->input_count; i++)
+        inputs[i] = slot_tensor(r, &s->inputs[i]);
+    if (!make_outputs(r, s, outputs, err))
+        return false;
+    kernel_flags = 0;
+    ok = run.op->run(&run, err);
+    r->notes->flags |= kernel_flags;
+    for (int i = 0; i < s->output_count; i++)
+        if (!shape_is_known(&s->output_types[i].shape) && outputs[i].buf != NULL) {
+            adopt_take(r, s->outputs[i], &outputs[i]);
+            note_extra(r);
+        }
+    return ok;
+}
+
+/* ---- Choices ---------------------------------------------------------------------------------- */
+
+static bool run_cond_step(runner *r, const step *s, error *err)
+{
+    const tensor pred = slot_tensor(r, &s->inputs[0]);
+    const bool yes = *(const bool *)tensor_bytes(&pred);
+    const plan *branch = s->branch[yes];
+    const int first = yes ? 1 : 1 + s->branch[1]->input_count;
+    tensor *inputs = arena_array(r->arena, (size_t)branch->input_count + 1, sizeof *inputs);
+    tensor *outputs = arena_array(r->arena, (size_t)branch->output_count + 1, sizeof *outputs);
+
+    for (int i = 0; i < branch->input_count; i++)
+        inputs[i] = slot_tensor(r, &s->inputs[first + i]);
+    if (!exec_run(branch, inputs, r->budget, r->stop, outputs, r->notes, err))
+        return false;
+    for (int i = 0; i < s->output_count; i++) {
+        tensor dense;
+        const bool ok = tensor_dense(&outputs[i], r->budget, &dense, err);
+
+        tensor_unref(&outputs[i]);
+        if (!ok)
+            return false;
+        adopt_take(r, s->outputs[i], &dense);
+    }
+    return true;
+}
+
+/* ---- Plans -------------------------------------------------------------------------------------- */
+
+static bool run_step(runner *r, const step *s, error *err)
+{
+    switch (s->kind) {
+    case STEP_TILES:
+        return run_tile_step(r, s, err);
+    case STEP_RUN:
+        return run_op_step(r, s, err);
+    case STEP_COND:
+        return run_cond_step(r, s, err);
+    }
+    return false;
+}
+
+static bool run_steps(runner *r, error *err)
+{
+    for (int i = 0; i < r->plan->step_count; i++) {
+        if (stop_asked(r->stop, err) || !run_step(r, &r->plan->steps[i], err))
+            return false;
+        if (r->notes->flags & KERNEL_NEGATIVE_POWER)
+            return error_set(err, ERR_VALUE, "power: integers to negative integer powers are not "
+                                             "allowed; make one of them a float");
+        release_after(r, i);
+    }
+    return true;
+}
+
+bool exec_run(const plan *p, const tensor *inputs, budget *b, const stop_sign *stop,
+              tensor *outputs, run_notes *notes, error *err)
+{
+    arena *a = arena_new();
+    runner r = {.plan = p, .inputs = inputs, .budget = b, .stop = stop, .notes = notes, .arena = a};
+    bool ok;
+
+    r.buffers = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.buffers);
+    r.shapes = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.shapes);
+    ok = run_steps(&r, err);
+    for (int i = 0; ok && i < p->output_count; i++) {
+        outputs[i] = slot_tensor(&r, &p->outputs[i]);
+        tensor_ref(&outputs[i]);
+    }
+    for (int i = 0; i < p->buffer_count; i++)
+        buffer_unref(r.buffers[i]);
+    arena_free(a);
+    return ok;
+}

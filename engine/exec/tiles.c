@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/exec/machine.h"
+#include "engine/exec/pool.h"
+
+bool stop_asked(const stop_sign *stop, error *err)
+{
+    if (stop->cancelled != NULL && atomic_load_explicit(stop->cancelled, memory_order_relaxed)) {
+        error_set(err, ERR_CANCELLED, "the evaluation was cancelled");
+        return true;
+    }
+    if (stop->deadline_us != 0 && clock_us() > stop->deadline_us) {
+        error_set(err, ERR_TIME, "the evaluation did not end within its time; ask for less, give "
+                                 "it a longer timeout_ms, or run it as a job");
+        return true;
+    }
+    return false;
+}
+
+/* ---- Gathering --------------------------------------------------------------------- */
+
+#define GATHER(size, T)                                                                            \
+    static void gather_##size(void *to, const void *from, int64_t n, int64_t step)                 \
+    {                                                                                              \
+        T *out = to;                                                                               \
+        const T *x = from;                                                                         \
+                                                                                                   \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            out[i] = x[i * step];                                                                  \
+    }
+GATHER(1, uint8_t)
+GATHER(2, uint16_t)
+GATHER(4, uint32_t)
+GATHER(8, uint64_t)
+GATHER(16, double _Complex)
+
+/* n elements of a size that lie step elements apart (0: the same one), side by side. */
+static void gather(size_t size, void *to, const void *from, int64_t n, int64_t step)
+{
+    switch (size) {
+    case 1:
+        gather_1(to, from, n, step);
+        break;
+    case 2:
+        gather_2(to, from, n, step);
+        break;
+    case 4:
+        gather_4(to, from, n, step);
+        break;
+    case 8:
+        gather_8(to, from, n, step);
+        break;
+    default:
+        gather_16(to, from, n, step);
+    }
+}
+
+/* Elements of a flat run from `at`, through all its axes. */
+static void gather_flat(const tile_program *p, const tile_leaf *l, const char *base, char *to,
+                        int64_t at, int64_t n)
+{
+    const int first = p->reduce == NULL ? 0 : p->kept, last = p->rank - 1;
+    int64_t index[RANK_MAX], rest = at, offset = 0;
+
+    for (int i = last; i >= first; i--) {
+        index[i] = rest % p->length[i];
+        rest /= p->length[i];
+        offset += index[i] * l->steps[i];
+    }
+    while (n > 0) {
+        const int64_t left = p->length[last] - index[last], part = n < left ? n : left;
+
+        gather(l->size, to, base + offset * (int64_t)l->size, part, l->steps[last]);
+        to += (size_t)part * l->size;
+        n -= part;
+        offset -= index[last] * l->steps[last];
+        index[last] = 0;
+        for (int i = last - 1; i >= first; i--) {
+            offset += l->steps[i];
+            if (++index[i] < p->length[i])
+                break;
+            offset -= index[i] * l->steps[i];
+            index[i] = 0;
+        }
+    }
+}
+
+/* ---- Workers ------------------------------------------------------------------------- */
+
+static int operand_count(const tile_program *p)
+{
+    return p->leaf_count + p->register_count + p->output_count;
+}
+
+void worker_init(worker *w, machine *m, int lane)
+{
+    const tile_program *p = m->program;
+    const size_t tile = (size_t)p->tile * p->element_size + BUFFER_ALIGN;
+    char *scratch = m->scratch + (size_t)lane * m->thread_scratch;
+
+    w->machine = m;
+    w->program = p;
+    for (int i = 0; i < operand_count(p); i++, scratch += tile / BUFFER_ALIGN * BUFFER_ALIGN)
+        w->operand[i] = w->spare[i] = scratch;
+    w->levels = scratch;
+    memset(w->filled, 0, sizeof w->filled);
+    for (int i = 0; i < p->leaf_count; i++)
+        w->offset[i] = p->leaves[i].offset;
+}
+
+void worker_seek(worker *w, int64_t row, int from, int to, bool add)
+{
+    const tile_program *p = w->program;
+
+    for (int k = 0; k < p->leaf_count; k++) {
+        if (!add)
+            w->offset[k] = p->leaves[k].offset;
+        w->filled[k] = w->filled[k] && p->leaves[k].constant;
+    }
+    for (int i = to - 1; i >= from && row > 0; i--) {
+        const int64_t index = row % p->length[i];
+
+        row /= p->length[i];
+        for (int k = 0; k < p->leaf_count; k++)
+            w->offset[k] += index * p->leaves[k].steps[i];
+    }
+}
+
+static void load_leaf(worker *w, int k, int64_t at, int64_t n, int64_t padded)
+{
+    const tile_program *p = w->program;
+    const tile_leaf *l = &p->leaves[k];
+    const char *base = w->machine->leaf[k] + w->offset[k] * (int64_t)l->size;
+
+    switch (l->access) {
+    case LEAF_DENSE:
+        w->operand[k] = (char *)base + at * (int64_t)l->size;
+        if (n != padded) {
+            memcpy(w->spare[k], w->operand[k], (size_t)n * l->size);
+            w->operand[k] = w->spare[k];
+        }
+        break;
+    case LEAF_FIXED:
+        if (!w->filled[k])
+            gather(l->size, w->spare[k], base, p->tile, 0);
+        w->filled[k] = true;
+        break;
+    case LEAF_STRIDED:
+        if (p->flat)
+            gather_flat(p, l, base, w->spare[k], at, n);
+        else
+            gather(l->size, w->spare[k], base + at * l->steps[p->rank - 1] * (int64_t)l->size, n,
+                   l->steps[p->rank - 1]);
+    }
+}
+
+/* Asks for the cache lines that the tile after the next will read. */
+static void prefetch(const worker *w, int64_t at, int64_t n)
+{
+    const tile_program *p = w->program;
+
+    for (int k = 0; k < p->leaf_count; k++) {
+        const tile_leaf *l = &p->leaves[k];
+        const char *next = w->machine->leaf[k] + (w->offset[k] + at + 2 * n) * (int64_t)l->size;
+
+        if (l->access == LEAF_DENSE)
+            for (int64_t i = 0; i < n * (int64_t)l->size; i += 64)
+                __builtin_prefetch(next + i);
+    }
+}
+
+void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
+{
+    const tile_program *p = w->program;
+    const int64_t padded = (n + lanes - 1) / lanes * lanes;
+    const int first_output = p->leaf_count + p->register_count;
+
+    for (int k = 0; k < p->leaf_count; k++)
+        load_leaf(w, k, at, n, padded);
+    prefetch(w, at, n);
+    for (int k = 0; out >= 0 && k < p->output_count; k++)
+        w->operand[first_output + k] =
+            n == padded ? w->machine->output[k] + (size_t)out * p->outputs[k].size
+                        : w->spare[first_output + k];
+    for (int i = 0; i < p->instruction_count; i++) {
+        const tile_instruction *t = &p->instructions[i];
+        const void *in[TILE_INPUTS] = {w->operand[t->in[0]], w->operand[t->in[1]],
+                                       w->operand[t->in[2]]};
+
+        t->kernel((size_t)(t->exact ? n : padded), w->operand[t->out], in);
+    }
+    for (int k = 0; out >= 0 && n != padded && k < p->output_count; k++)
+        memcpy(w->machine->output[k] + (size_t)out * p->outputs[k].size,
+               w->spare[first_output + k], (size_t)n * p->outputs[k].size);
+}
+
+/* ---- Elementwise tasks ------------------------------------------------------------------- */
+
+static void run_tiles(worker *w, int64_t from, int64_t to, int64_t out)
+{
+    const int64_t tile = w->program->tile;
+
+    for (int64_t at = from; at < to; at += tile)
+        worker_tile(w, at, to - at < tile ? to - at : tile, out + at, LANES);
+}
+
+static int64_t size_of_space(const tile_program *p, int from, int to)
+{
+    int64_t n = 1;
+
+    for (int i = from; i < to; i++)
+        n *= p->length[i];
+    return n;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A part of one long row, or several short rows, or a part of the flat run. */
+static void elementwise_task(worker *w, int64_t task)
+{
+    const tile_program *p = w->program;
+    const int last = p->rank - 1;
+    const int64_t inner = p->flat ? size_of_space(p, 0, p->rank) : p->length[last];
+    const int64_t rows = p->flat ? 1 : size_of_space(p, 0, last);
+
+    if (inner >= TASK_ELEMENTS) {
+        const int64_t parts = (inner + TASK_ELEMENTS - 1) / TASK_ELEMENTS;
+        const int64_t row = task / parts, from = task % parts * TASK_ELEMENTS;
+
+        if (!p->flat)
+            worker_seek(w, row, 0, last, false);
+        run_tiles(w, from, least(inner, from + TASK_ELEMENTS), row * inner);
+        return;
+    }
+    const int64_t per_task = TASK_ELEMENTS / inner;
+    for (int64_t row = task * per_task; row < least(rows, (task + 1) * per_task); row++) {
+        if (!p->flat)
+            worker_seek(w, row, 0, last, false);
+        run_tiles(w, 0, inner, row * inner);
+    }
+}
+
+/* ---- All tasks ------------------------------------------------------------------------------ */
+
+/* Only the first thread that is told to stop says why. */
+static void note_stop(machine *m, const error *err)
+{
+    if (!atomic_exchange(&m->stopped, true))
+        m->err = *err;
+}
+
+static void run_task(void *context, int64_t task, int lane)
+{
+    machine *m = context;
+    error err = {0};
+    worker w;
+
+    if (atomic_load_explicit(&m->stopped, memory_order_relaxed))
+        return;
+    if (stop_asked(m->stop, &err)) {
+        note_stop(m, &err);
+        return;
+    }
+    kernel_flags = 0;
+    worker_init(&w, m, lane);
+    if (m->program->reduce != NULL)
+        fold_task(&w, task);
+    else
+        elementwise_task(&w, task);
+    if (kernel_flags != 0)
+        atomic_fetch_or(&m->flags, kernel_flags);
+}
+
+bool machine_run_tasks(machine *m)
+{
+    pool_run(tile_task_count(m->program), run_task, m);
+    if (!m->stopped && m->program->reduce != NULL)
+        fold_finish(m);
+    return !m->stopped;
+}

@@ -1,0 +1,33 @@
+/* rewrite -- graphs made into others that give the same results with less work.
+ *
+ * A graph is rewritten by copying it node by node, so a node's inputs are rewritten
+ * before the node itself. On the way
+ *   - definitions are put in place of the operations they define (phase "lower"),
+ *     masks in indices become the indices of their true elements, and branches of a
+ *     choice give the type that the choice has;
+ *   - nodes all of whose inputs are constants become constants ("fold");
+ *   - rules of rules.def are applied ("simplify", "stabilise");
+ *   - equal nodes become one ("merge").
+ * Rules that are EXACT keep every bit; CLOSE ones may change rounding and are left
+ * out when the caller is strict.
+ *
+ * Reading order: rewrite.h, rewrite.c, merge.c, rules.def, rules.c. */
+#pragma once
+
+#include "engine/graph/graph.h"
+
+/* Computes one node of constants: inputs and outputs are tensors, outputs to be
+ * released by the caller. The executor lies above this module and is handed in. */
+typedef bool fold_fn(const node *n, tensor *outputs, error *err);
+
+typedef struct rewrite_options {
+    fold_fn *fold;  /* NULL: constants are not folded */
+    bool strict;    /* no rule that may change rounding */
+    bool only_lower; /* no optimisation at all: what must be done to run */
+    int fired;      /* counts what was done */
+} rewrite_options;
+
+/* The rewritten graph, in a, with the same inputs and outputs in the same order. NULL
+ * and an error if a definition or a folded constant fails; the new graph must be
+ * released like any other. */
+graph *rewrite_graph(const graph *g, rewrite_options *options, arena *a, error *err);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/tensor/large.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE  ((size_t)2 << 20)
+#define KEPT_BYTES ((size_t)256 << 20) /* in freed blocks, all together */
+enum { KEPT_BLOCKS = 16 };
+
+static struct {
+    void *block;
+    size_t size;
+} kept[KEPT_BLOCKS]; /* block NULL: a free place */
+static size_t kept_bytes;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t mapped_size(size_t size)
+{
+    return (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
+/* A kept block of just this size, which is then kept no more; NULL if there is none. */
+static void *take_kept(size_t size)
+{
+    void *block = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (int i = 0; block == NULL && i < KEPT_BLOCKS; i++) {
+        if (kept[i].block == NULL || kept[i].size != size)
+            continue;
+        block = kept[i].block;
+        kept[i].block = NULL;
+        kept_bytes -= size;
+    }
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
+/* Whether the block found a place among the kept ones. */
+static bool keep(void *block, size_t size)
+{
+    bool done = false;
+
+    pthread_mutex_lock(&lock);
+    for (int i = 0; !done && kept_bytes + size <= KEPT_BYTES && i < KEPT_BLOCKS; i++) {
+        if (kept[i].block != NULL)
+            continue;
+        kept[i].block = block;
+        kept[i].size = size;
+        kept_bytes += size;
+        done = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
+/* Unmaps every kept block: their sizes are not those that are asked for now. */
+static void drop_kept(void)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < KEPT_BLOCKS; i++) {
+        if (kept[i].block != NULL)
+            munmap(kept[i].block, kept[i].size);
+        kept[i].block = NULL;
+    }
+    kept_bytes = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Maps size bytes at a multiple of HUGE_PAGE: maps more and trims the ends. */
+static void *map_aligned(size_t size)
+{
+    char *raw = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *block;
+    size_t before;
+
+    if (raw == MAP_FAILED)
+        return NULL;
+    before = (HUGE_PAGE - (uintptr_t)raw % HUGE_PAGE) % HUGE_PAGE;
+    block = raw + before;
+    if (before > 0)
+        munmap(raw, before);
+    munmap(block + size, HUGE_PAGE - before);
+    madvise(block, size, MADV_HUGEPAGE); /* a wish: nothing is lost if it is refused */
+    return block;
+}
+
+void *large_alloc(size_t size)
+{
+    const size_t mapped = mapped_size(size);
+    void *block = take_kept(mapped);
+
+    return block != NULL ? block : map_aligned(mapped);
+}
+
+void large_free(void *block, size_t size)
+{
+    const size_t mapped = mapped_size(size);
+
+    if (keep(block, mapped))
+        return;
+    drop_kept();
+    if (!keep(block, mapped))
+        munmap(block, mapped);
+}

@@ -1,0 +1,28 @@
+/* bindings -- what the names of a program or graph stand for (private to routes).
+ *
+ * A name that a program does not assign is, in this order, an input of the request or
+ * a stored variable. Inputs become inputs of the graph, whose types alone matter while
+ * it is built; bare numbers become weak constants, since their values decide types. */
+#pragma once
+
+#include "engine/base/table.h"
+#include "engine/lang/lang.h"
+#include "server/routes/routes.h"
+#include "server/wire/wire.h"
+
+typedef struct bindings {
+    services *services;
+    arena *arena;
+    const wire_inputs *inputs;
+    table by_name;   /* of inputs */
+    tensor *tensors; /* what the graph's inputs are run with, in their order */
+    size_t count, room;
+} bindings;
+
+void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs);
+
+/* Gives up what was taken from storage. */
+void bindings_clear(bindings *b);
+
+/* The scope in which programs and graphs find their names. */
+lang_scope bindings_scope(bindings *b);

@@ -1,0 +1,22 @@
+/* body -- request bodies that become documents while they arrive (private to routes).
+ *
+ * A row's open calls body_open; its handler then finds the document with body_root.
+ * Tensors of the body are paid from the request's budget, which goes on to pay for
+ * what is computed, and lives as long as the request. */
+#pragma once
+
+#include "server/routes/routes.h"
+#include "server/wire/wire.h"
+
+typedef struct body {
+    budget budget;
+    wire_reader *reader;
+} body;
+
+/* Makes the body of r a document of this kind, in the format of its media type. A
+ * request without a body gives an empty object, where that is a document. */
+bool body_open(services *s, http_request *r, wire_document document, error *err);
+
+/* The body that body_open made. */
+body *body_of(const http_request *r);
+const wire_value *body_root(const http_request *r);

@@ -1,0 +1,53 @@
+/* evaluation -- one eval request, from what it asks to its answer (private to routes).
+ *
+ *   read     the request's members                       eval.c
+ *   build    the program or graph, over the bindings     eval.c
+ *   select   which values are wanted, and what for       eval_select.c
+ *   run      the engine                                  eval.c
+ *   answer   in the format that was negotiated           eval_answer.c
+ *
+ * Every value that is wanted is an output of the graph; here they are known by their
+ * index among those. */
+#pragma once
+
+#include "engine/engine.h"
+#include "server/routes/answer.h"
+#include "server/routes/bindings.h"
+#include "server/routes/body.h"
+#include "server/wire/graph_json.h"
+
+/* A value wanted under a name. */
+typedef struct wanted {
+    const char *name;
+    int output;
+} wanted;
+
+typedef struct evaluation {
+    services *services;
+    http_request *request;
+    wire_format format;
+    int64_t started_us;
+    wire_request asked;
+    bindings bindings;
+    graph *graph;
+    lang_program program; /* of a request with a program */
+    table assigned;       /* its names -> lang_name */
+    graph_json json;      /* of a request with a graph */
+
+    int result_count; /* 0 and no list: there is no result */
+    bool result_is_list;
+    int *results;
+    int named_count;
+    wanted *named;  /* the request's outputs */
+    int *printed; /* of each printed item; -1: it has no value */
+    int answered_count; /* the outputs of the graph that the answer has come first */
+    tensor *values; /* of the graph's outputs, once it ran */
+    engine_stats stats;
+} evaluation;
+
+/* Makes the wanted values outputs of the graph. ERR_UNKNOWN_NAME with the nearest name;
+ * ERR_ACCEPT if the answer's format cannot say what is wanted. */
+bool evaluation_select(evaluation *e, error *err);
+
+/* Sets the answer. */
+bool evaluation_answer(evaluation *e, error *err);

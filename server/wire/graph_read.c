@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every node of a graph object, however deep it stands, as one flat list, and what
+ * each of them needs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/name.h"
+#include "server/wire/graph_private.h"
+#include "server/wire/request.h"
+
+enum { OUTPUT_DIGITS = 6 }; /* of the number behind a reference's colon */
+
+bool reading_fault_at(const item *x, const wire_value *v, error *err)
+{
+    char pointer[WIRE_POINTER_MAX];
+
+    if (err->node[0] == '\0' && x != NULL)
+        snprintf(err->node, sizeof err->node, "%s", x->name);
+    return error_at_pointer(err, "%s", wire_pointer(v, pointer));
+}
+
+/* ---- References ---------------------------------------------------------------------- */
+
+/* Splits "q:1" into a name in normal form and a number, 0 if it has none. */
+static bool split(arena *a, const char *text, const char **name, int *output, error *err)
+{
+    const char *colon = strchr(text, ':');
+    const size_t n = colon != NULL ? (size_t)(colon - text) : strlen(text);
+
+    *output = 0;
+    *name = name_normalise(a, text, n, err);
+    if (*name == NULL || colon == NULL)
+        return *name != NULL;
+    if (colon[1] == '\0' || strlen(colon + 1) > OUTPUT_DIGITS ||
+        strspn(colon + 1, "0123456789") != strlen(colon + 1))
+        return error_set(err, ERR_NAME, "'%.60s': a number must follow the colon", text);
+    *output = atoi(colon + 1);
+    return true;
+}
+
+static int find_item(const reading *r, int at, const char *name)
+{
+    for (; at >= 0; at = r->frames[at].outer) {
+        const int *found = table_get(&r->frames[at].names, name);
+
+        if (found != NULL)
+            return *found;
+    }
+    return -1;
+}
+
+static bool locate_outside(reading *r, const char *text, const char *name, place *p, error *err)
+{
+    const char *near;
+
+    p->item = -1;
+    if (!declared_resolve(r->json, name, &p->outside, err))
+        return false;
+    if (p->outside.node == NULL) {
+        near = graph_json_nearest(r->json, name);
+        error_set(err, ERR_UNKNOWN_NAME, "the name '%.60s' is not known%s%s", text,
+                  near ? "; did you mean " : "", near ? near : "");
+        return error_suggest(err, near);
+    }
+    return p->output == 0 || error_set(err, ERR_ARGUMENT, "'%.60s': '%s' is one tensor, whose only "
+                                                          "output is 0", text, name);
+}
+
+bool reading_locate(reading *r, int at, const wire_value *v, place *result, error *err)
+{
+    const char *text = wire_string(v, NULL), *name;
+
+    if (!split(r->arena, text, &name, &result->output, err))
+        return reading_fault_at(NULL, v, err);
+    result->item = find_item(r, at, name);
+    return result->item >= 0 || locate_outside(r, text, name, result, err) ||
+           reading_fault_at(NULL, v, err);
+}
+
+const wire_value *reading_reference(const wire_value *v, bool in_attrs)
+{
+    const wire_value *ref = wire_count(v) == 1 ? wire_member(v, "ref") : NULL;
+
+    if (wire_type_of(v) == WIRE_STRING)
+        return in_attrs ? NULL : v;
+    return ref != NULL && wire_type_of(ref) == WIRE_STRING ? ref : NULL;
+}
+
+/* ---- The lists ------------------------------------------------------------------------- */
+
+void reading_add_edge(reading *r, int from, int to)
+{
+    r->edges =
+        arena_grow(r->arena, r->edges, (size_t)r->edge_count, &r->edge_room, sizeof *r->edges);
+    r->edges[r->edge_count++] = to;
+    r->items[from].edge_count++;
+}
+
+static int add_item(reading *r, const wire_value *object, const char *name, bool named, int at)
+{
+    r->items =
+        arena_grow(r->arena, r->items, (size_t)r->item_count, &r->item_room, sizeof *r->items);
+    r->items[r->item_count] = (item){.object = object, .name = name, .named = named, .frame = at};
+    return r->item_count++;
+}
+
+static bool add_named(reading *r, int at, const wire_value *node, error *err)
+{
+    const char *key = wire_key(node);
+    const char *name = name_normalise(r->arena, key, strlen(key), err);
+    frame *f = &r->frames[at];
+    int *number = arena_alloc(r->arena, sizeof *number);
+
+    if (name == NULL)
+        return reading_fault_at(NULL, node, err);
+    if (f->outer < 0 && table_get(&r->json->declared, name) != NULL)
+        return wire_fault(node, err, ERR_REQUEST, "'%s' is the name of an input and of a node",
+                          name);
+    *number = add_item(r, node, name, true, at);
+    return table_put(&f->names, name, number) == NULL ||
+           wire_fault(node, err, ERR_REQUEST, "the name '%s' is given twice", name);
+}
+
+/* Adds a graph object and its named nodes; returns its frame, -1 on an error. */
+static int add_frame(reading *r, const wire_value *object, int outer, graph *g, error *err)
+{
+    static const char *const whole[] = {"nodes", "outputs", "inputs", "params"};
+    const wire_value *nodes = wire_member(object, "nodes");
+    const int at = r->frame_count;
+
+    if (!wire_expect(object, WIRE_OBJECT, err) ||
+        !wire_known_members(object, whole, outer < 0 ? 4 : 2, outer < 0 ? "a graph" : "a sub-graph",
+                            err) ||
+        (nodes != NULL && !wire_expect(nodes, WIRE_OBJECT, err)))
+        return -1;
+    r->frames =
+        arena_grow(r->arena, r->frames, (size_t)at, &r->frame_room, sizeof *r->frames);
+    r->frames[at] = (frame){.object = object, .outer = outer, .graph = g, .first = r->item_count};
+    r->frame_count++;
+    table_init(&r->frames[at].names, r->arena);
+    if (nodes == NULL)
+        return at;
+    for (const wire_value *n = wire_first(nodes); n != NULL; n = wire_next(n))
+        if (!add_named(r, at, n, err))
+            return -1;
+    r->frames[at].count = r->item_count - r->frames[at].first;
+    return at;
+}
+
+/* ---- One node ---------------------------------------------------------------------------- */
+
+static bool find_op(reading *r, int at, error *err)
+{
+    static const char *const members[] = {"op", "args", "attrs"};
+    item *x = &r->items[at];
+    const wire_value *op = wire_member(x->object, "op");
+    const char *name, *near;
+    size_t n;
+
+    if (!wire_expect(x->object, WIRE_OBJECT, err) ||
+        !wire_known_members(x->object, members, 3, "a node", err))
+        return false;
+    if (op == NULL)
+        return wire_fault(x->object, err, ERR_REQUEST, "a node needs 'op', the operation's name");
+    if (!wire_expect(op, WIRE_STRING, err))
+        return false;
+    name = wire_string(op, &n);
+    x->op = strcmp(name, op_constant.name) == 0 ? &op_constant : op_find(name, n);
+    if (x->op != NULL)
+        return true;
+    near = op_nearest(name, n);
+    error_set(err, ERR_UNKNOWN_OP, "there is no operation '%.60s'%s%s", name,
+              near ? "; did you mean " : "", near ? near : "");
+    error_suggest(err, near);
+    return reading_fault_at(x, op, err);
+}
+
+static bool read_argument(reading *r, int at, const wire_value *v, argument *result, error *err)
+{
+    const wire_value *ref = reading_reference(v, false);
+    const int within = r->items[at].frame;
+
+    *result = (argument){.written = v, .place = {.item = -1}};
+    result->missing = wire_type_of(v) == WIRE_NULL;
+    if (wire_type_of(v) == WIRE_TENSOR)
+        result->constant = wire_tensor(v);
+    else if (ref != NULL) {
+        if (!reading_locate(r, within, ref, &result->place, err))
+            return false;
+    } else if (wire_member(v, "op") != NULL)
+        result->place.item = add_item(r, v, r->items[at].name, false, within);
+    else if (!result->missing)
+        return wire_fault(v, err, ERR_REQUEST,
+                          "an argument is a reference (a string, or {\"ref\": ..}), a number, a "
+                          "list, a tensor object, a node or null, not %s",
+                          wire_type_name(wire_type_of(v)));
+    if (result->place.item >= 0)
+        reading_add_edge(r, at, result->place.item);
+    return true;
+}
+
+static bool read_arguments(reading *r, int at, error *err)
+{
+    const wire_value *args = wire_member(r->items[at].object, "args");
+    argument *list;
+    int n = 0;
+
+    if (args == NULL)
+        return true;
+    if (!wire_expect(args, WIRE_LIST, err))
+        return false;
+    list = arena_array(r->arena, wire_count(args) + 1, sizeof *list);
+    for (const wire_value *v = wire_first(args); v != NULL; v = wire_next(v))
+        if (!read_argument(r, at, v, &list[n++], err))
+            return false;
+    r->items[at].arguments = list;
+    r->items[at].argument_count = n;
+    return true;
+}
+
+/* A node with a sub-graph needs all in it, and what its outputs name. */
+static bool read_subgraph(reading *r, int at, const wire_value *object, error *err)
+{
+    const int outer = r->items[at].frame;
+    const int f = add_frame(r, object, outer, graph_new(r->json->graph->arena,
+                                                        r->frames[outer].graph), err);
+    const char **names;
+    place *places;
+    int count;
+
+    if (f < 0 || !reading_outputs(r, f, &count, &places, &names, err))
+        return false;
+    for (int i = 0; i < r->frames[f].count; i++)
+        reading_add_edge(r, at, r->frames[f].first + i);
+    for (int i = 0; i < count; i++)
+        if (places[i].item >= 0)
+            reading_add_edge(r, at, places[i].item);
+    r->items[at].frame_count++;
+    return true;
+}
+
+static bool read_subgraphs(reading *r, int at, error *err)
+{
+    const op_def *op = r->items[at].op;
+
+    r->items[at].first_frame = r->frame_count;
+    for (int i = 0; i < op->attr_count; i++) {
+        const op_param *p = op_attr_param(op, i);
+        const wire_value *attrs = wire_member(r->items[at].object, "attrs");
+        const wire_value *v = attrs != NULL ? wire_member(attrs, p->name) : NULL;
+
+        if (p->kind == PARAM_GRAPH && v != NULL && !read_subgraph(r, at, v, err))
+            return false;
+    }
+    return true;
+}
+
+static bool read_item(reading *r, int at, error *err)
+{
+    const wire_value *object = r->items[at].object;
+
+    r->items[at].first_edge = r->edge_count;
+    if (find_op(r, at, err) && read_arguments(r, at, err) && reading_attr_references(r, at, err) &&
+        read_subgraphs(r, at, err))
+        return true;
+    return reading_fault_at(&r->items[at], object, err);
+}
+
+/* ---- Outputs ------------------------------------------------------------------------------ */
+
+bool reading_outputs(reading *r, int at, int *count, place **places, const char ***names,
+                     error *err)
+{
+    const wire_value *outputs = wire_member(r->frames[at].object, "outputs");
+    const size_t n = outputs != NULL ? wire_count(outputs) : 0;
+
+    *count = 0;
+    *places = arena_array(r->arena, n + 1, sizeof **places);
+    *names = arena_array(r->arena, n + 1, sizeof **names);
+    if (outputs == NULL)
+        return true;
+    if (!wire_expect(outputs, WIRE_LIST, err))
+        return false;
+    for (const wire_value *v = wire_first(outputs); v != NULL; v = wire_next(v)) {
+        const wire_value *ref = reading_reference(v, false);
+
+        if (ref == NULL)
+            return wire_fault(v, err, ERR_REQUEST, "an output is the name of a node or input, "
+                                                   "not %s", wire_type_name(wire_type_of(v)));
+        if (!reading_locate(r, at, ref, &(*places)[*count], err))
+            return false;
+        (*names)[(*count)++] = wire_string(ref, NULL);
+    }
+    return true;
+}
+
+static bool set_outputs(reading *r, error *err)
+{
+    graph_json *j = r->json;
+    place *places;
+    value *outputs;
+
+    if (!reading_outputs(r, 0, &j->output_count, &places, &j->output_names, err))
+        return false;
+    outputs = arena_array(r->arena, (size_t)j->output_count + 1, sizeof *outputs);
+    for (int i = 0; i < j->output_count; i++)
+        if (!reading_value(r, &places[i], &outputs[i], err))
+            return reading_fault_at(NULL, wire_member(r->frames[0].object, "outputs"), err);
+    j->outputs = outputs;
+    return true;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------ */
+
+static bool build_all(reading *r, error *err)
+{
+    const int *order = reading_sort(r, err);
+
+    if (order == NULL)
+        return false;
+    for (int i = 0; i < r->item_count; i++)
+        if (!reading_build(r, order[i], err))
+            return reading_fault_at(&r->items[order[i]], r->items[order[i]].object, err);
+    return true;
+}
+
+bool graph_json_read(graph *g, const wire_value *object, const lang_scope *scope,
+                     graph_json *result, error *err)
+{
+    const wire_value *inputs = wire_member(object, "inputs");
+    reading *r = arena_alloc(g->arena, sizeof *r);
+
+    *r = (reading){.json = result, .arena = g->arena};
+    *result = (graph_json){.graph = g, .scope = scope, .reading = r};
+    table_init(&result->declared, g->arena);
+    table_init(&result->external, g->arena);
+    table_init(&result->lengths, g->arena);
+    if ((inputs != NULL && !declared_read(result, inputs, err)) ||
+        add_frame(r, object, -1, g, err) < 0)
+        return false;
+    for (int i = 0; i < r->item_count; i++)
+        if (!read_item(r, i, err))
+            return false;
+    return build_all(r, err) && set_outputs(r, err);
+}
+
+/* ---- Asking afterwards ------------------------------------------------------------------ */
+
+bool graph_json_find(graph_json *j, const char *reference, value *result, error *err)
+{
+    reading *r = j->reading;
+    place p = {.item = -1};
+    const char *name;
+
+    *result = (value){0};
+    if (!split(r->arena, reference, &name, &p.output, err))
+        return false;
+    p.item = find_item(r, 0, name);
+    if (p.item >= 0)
+        return reading_value(r, &p, result, err);
+    return declared_resolve(j, name, result, err) &&
+           (p.output == 0 || result->node == NULL ||
+            error_set(err, ERR_ARGUMENT, "'%.60s': its only output is 0", reference));
+}
+
+/* The nearer of a name found before and the keys of a table. */
+static const char *nearest_key(const table *t, const char *name, const char *best, int *least)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const int distance = text_distance(name, t->entries[i].key, *least);
+
+        if (distance < *least) {
+            *least = distance;
+            best = t->entries[i].key;
+        }
+    }
+    return best;
+}
+
+const char *graph_json_nearest(const graph_json *j, const char *name)
+{
+    int least = 3;
+    const char *best = nearest_key(&j->declared, name, NULL, &least);
+
+    best = nearest_key(&j->reading->frames[0].names, name, best, &least);
+    if (best == NULL && j->scope != NULL && j->scope->nearest != NULL)
+        best = j->scope->nearest(j->scope->context, name);
+    return best;
+}

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Installs what tensord needs to be built and tested, by Debian's package names. Asks
+# nothing when run by root; otherwise prints the command to run.
+packages="g++ libmicrohttpd-dev libjansson-dev libsqlite3-dev libcurl4-openssl-dev \
+libopenblas-dev libsleef-dev zlib1g-dev libutf8proc-dev librandom123-dev libcmocka-dev \
+curl clang-format python3-numpy"
+
+missing=""
+for package in $packages; do
+    if ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q "ok installed"; then
+        missing="$missing $package"
+    fi
+done
+[ -z "$missing" ] && exit 0
+if [ "$(id -u)" -ne 0 ]; then
+    echo "These packages are missing. Install them and try again:" >&2
+    echo "    sudo apt-get install -y$missing" >&2
+    exit 1
+fi
+echo "installing$missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq >/dev/null && apt-get install -y -qq --no-install-recommends $missing >/dev/null

@@ -13,10 +13,10 @@
 #include "engine/lang/lang.h"
 #include "engine/tensor/buffer.h"
 #include "server/config.h"
-#include "server/datadir.h"
 #include "server/openapi/openapi.h"
 #include "server/routes/routes.h"
 #include "server/version.h"
+#include "storage/storage.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BUSY = 3, EXIT_INTERRUPTED = 130 };
 
@@ -209,6 +209,16 @@ static int serve_with(services *s, auth *a, const endpoint *e)
     return EXIT_SUCCESS;
 }
 
+static storage *open_storage(const config *c, error *err)
+{
+    storage_options options = storage_options_default(c->data);
+
+    options.names_max = c->variables_max;
+    options.bytes_max = c->data_bytes_max;
+    options.free_bytes_min = c->free_bytes_min;
+    return storage_open(&options, err);
+}
+
 static int serve(const config *c)
 {
     auth_options options = {
@@ -216,7 +226,6 @@ static int serve(const config *c)
     services s = {.config = c, .started_us = clock_us()};
     endpoint e;
     error err = {0};
-    datadir_result held;
     text document;
     auth *a;
     int code;
@@ -224,12 +233,14 @@ static int serve(const config *c)
     umask(077);
     if (!read_endpoint(c->listen, &e, &err) || !check_exposure(c, &e, &err))
         return fail(EXIT_USAGE, &err);
-    held = datadir_hold(c->data, &err);
-    if (held != DATADIR_HELD)
-        return fail(held == DATADIR_BUSY ? EXIT_BUSY : EXIT_FAILED, &err);
+    s.storage = open_storage(c, &err);
+    if (s.storage == NULL)
+        return fail(err.kind == ERR_CONFLICT ? EXIT_BUSY : EXIT_FAILED, &err);
     a = auth_open(&options, &err);
-    if (a == NULL)
+    if (a == NULL) {
+        storage_close(s.storage);
         return fail(EXIT_FAILED, &err);
+    }
     text_init(&document);
     openapi_add(&document);
     s.api_document = document.bytes;
@@ -237,6 +248,7 @@ static int serve(const config *c)
     code = serve_with(&s, a, &e);
     text_clear(&document);
     auth_close(a);
+    storage_close(s.storage);
     return code;
 }
 

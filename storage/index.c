@@ -9,7 +9,7 @@
 
 #include "engine/base/crc32c.h"
 #include "engine/base/log.h"
-#include "storage/schema/schema.h"
+#include "storage/schema.h"
 
 enum {
     PAGE_BYTES = 8192,

@@ -297,7 +297,7 @@ static void check_kills(const char *where)
 {
     int total, faults = kill_often(NO_MUTANT, &total);
 
-    print_message("%s: %d kills, %d acknowledged commits, %d lost or torn\n", where, KILLS, total,
+    print_message("note: %s: %d kills, %d acknowledged commits, %d lost or torn\n", where, KILLS, total,
                   faults);
     assert_int_equal(faults, 0);
     assert_true(total > KILLS);
@@ -348,7 +348,7 @@ int main(void)
     };
 
     srandom(seed);
-    print_message("seed %u (SEED=%u repeats it)\n", seed, seed);
+    print_message("note: seed %u (SEED=%u repeats it)\n", seed, seed);
     log_set_level(LOG_ERROR);
     return cmocka_run_group_tests_name("storage_kill", tests, NULL, NULL);
 }

@@ -132,7 +132,7 @@ static void fail_every(int failure, bool sticky, bool halve)
 
     while (n < CALLS_MAX && fail_one(n, failure, sticky, halve))
         n++;
-    printf("%d calls failed with %s%s\n", (int)n - 1, strerror(failure), sticky ? ", and on" : "");
+    printf("note: %d calls failed with %s%s\n", (int)n - 1, strerror(failure), sticky ? ", and on" : "");
     assert_true(n > 50 && n < CALLS_MAX);
     assert_int_equal(open_descriptors(), before);
 }

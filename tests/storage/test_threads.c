@@ -141,7 +141,7 @@ static void commits_share_syncs_and_readers_see_whole_commits(void **state)
     join(READERS, readers);
     assert_int_equal(c.failures, 0);
     storage_figures_get(c.s, &figures);
-    print_message("%d commits in %d syncs\n", (int)figures.commits, (int)figures.syncs);
+    print_message("note: %d commits in %d syncs\n", (int)figures.commits, (int)figures.syncs);
     assert_int_equal(figures.commits, WRITERS * COMMITS);
     assert_true(figures.syncs <= figures.commits / 2);
     storage_close(c.s);

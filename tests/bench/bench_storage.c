@@ -127,8 +127,7 @@ static void measure_many(void)
     one = (job){s, 0, 200, SMALL};
     start = clock_us();
     commit_often(&one);
-    printf("commits beside %d names: %.0f/s\n", MANY,
-           200 / ((double)(clock_us() - start) / 1e6));
+    printf("commits beside %d names: %.0f/s\n", MANY, 200 / ((double)(clock_us() - start) / 1e6));
     storage_close(s);
     start = clock_us();
     s = open_or_fail(path);

@@ -57,7 +57,8 @@ typedef struct writer {
     bool silent; /* somebody else acknowledges */
 } writer;
 
-static _Atomic int in_flight[THREADS]; /* the number that each thread is committing; 0: none */
+static durability level = DURABILITY_DISK; /* of every commit */
+static _Atomic int in_flight[THREADS];     /* the number that each thread is committing; 0: none */
 
 static void print_name(char to[16], int thread, int i)
 {
@@ -86,7 +87,7 @@ static void acknowledge(int pipe, int thread, int number)
 
 static bool commit_number(writer *w, int number)
 {
-    txn *x = txn_new(w->s, NULL, DURABILITY_DISK);
+    txn *x = txn_new(w->s, NULL, level);
     commit_result result;
     error err = {0};
     bool ok = true;
@@ -297,8 +298,8 @@ static void check_kills(const char *where)
 {
     int total, faults = kill_often(NO_MUTANT, &total);
 
-    print_message("note: %s: %d kills, %d acknowledged commits, %d lost or torn\n", where, KILLS, total,
-                  faults);
+    print_message("note: %s: %d kills, %d acknowledged commits, %d lost or torn\n", where, KILLS,
+                  total, faults);
     assert_int_equal(faults, 0);
     assert_true(total > KILLS);
 }
@@ -309,15 +310,50 @@ static void nothing_acknowledged_is_lost_and_nothing_is_torn(void **state)
     check_kills("on the disk");
 }
 
-/* Where syncs cost nothing there are many more commits to hit. */
-static void nor_is_anything_where_syncs_are_free(void **state)
+/* Where syncs cost nothing, there are many more commits to hit. */
+static void nor_is_anything_that_need_only_survive_the_process(void **state)
 {
     (void)state;
     if (access("/dev/shm", W_OK) != 0)
         skip();
     setenv("TMPDIR", "/dev/shm", 1);
-    check_kills("in memory");
+    level = DURABILITY_PROCESS;
+    check_kills("in memory, unsynced");
+    level = DURABILITY_DISK;
     unsetenv("TMPDIR");
+}
+
+/* Opens, commits so, and is killed. Returns the commit number the next one gets. */
+static int64_t commit_after_kill(const char *path, durability d)
+{
+    pid_t child = fork();
+    int64_t commit;
+    storage *s;
+
+    if (child == 0) {
+        writer w = {.s = open_or_fail(path)};
+
+        level = d;
+        commit_number(&w, 1);
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(child, NULL, 0);
+    s = open_or_fail(path);
+    commit = put_vector(s, "x", SMALL, 1, &(error){0});
+    storage_close(s);
+    return commit;
+}
+
+static void no_number_of_a_commit_is_given_twice(void **state)
+{
+    char *path = scratch_new();
+
+    (void)state;
+    assert_int_equal(commit_after_kill(path, DURABILITY_DISK), 2);
+    assert_int_equal(commit_after_kill(path, DURABILITY_PROCESS), 4 + (1 << 20));
+    assert_int_equal(commit_after_kill(path, DURABILITY_DISK), 6 + (1 << 20));
+    assert_int_equal(commit_after_kill(path, DURABILITY_MEMORY), 8 + (2 << 20));
+    scratch_remove(path);
 }
 
 static void an_early_answer_is_caught(void **state)
@@ -342,7 +378,8 @@ int main(void)
     const unsigned seed = given != NULL ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_acknowledged_is_lost_and_nothing_is_torn),
-        cmocka_unit_test(nor_is_anything_where_syncs_are_free),
+        cmocka_unit_test(nor_is_anything_that_need_only_survive_the_process),
+        cmocka_unit_test(no_number_of_a_commit_is_given_twice),
         cmocka_unit_test(an_early_answer_is_caught),
         cmocka_unit_test(an_index_before_its_files_is_caught),
     };

@@ -236,14 +236,29 @@ void faulty_fail(faulty_vfs *f, int64_t n, int failure, bool sticky)
     pthread_mutex_unlock(&f->lock);
 }
 
-bool faulty_has_failed(faulty_vfs *f)
+void faulty_heal(faulty_vfs *f)
 {
-    bool failed;
+    pthread_mutex_lock(&f->lock);
+    f->fail_at = 0;
+    pthread_mutex_unlock(&f->lock);
+}
+
+int64_t faulty_calls(faulty_vfs *f)
+{
+    int64_t calls;
 
     pthread_mutex_lock(&f->lock);
-    failed = f->fail_at != 0 && f->calls >= f->fail_at;
+    calls = f->calls;
     pthread_mutex_unlock(&f->lock);
-    return failed;
+    return calls;
+}
+
+void faulty_record(faulty_vfs *f)
+{
+    pthread_mutex_lock(&f->lock);
+    text_clear(&f->record);
+    f->recording = true;
+    pthread_mutex_unlock(&f->lock);
 }
 
 void faulty_note(faulty_vfs *f, const char *line)
@@ -252,4 +267,14 @@ void faulty_note(faulty_vfs *f, const char *line)
     if (f->recording)
         text_addf(&f->record, "%s\n", line);
     pthread_mutex_unlock(&f->lock);
+}
+
+char *faulty_recorded(faulty_vfs *f)
+{
+    char *copy;
+
+    pthread_mutex_lock(&f->lock);
+    copy = strdup(f->record.bytes);
+    pthread_mutex_unlock(&f->lock);
+    return copy;
 }

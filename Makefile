@@ -55,7 +55,7 @@ $(OUT)/tests/%: $(OUT)/tests/%.c.o $(TESTLIB) $(OUT)/libtensord.a
 	$(CC) $(LDFLAGS) $^ -lcmocka -lcurl $(LDLIBS) -o $@
 
 # What is built in without the compiler's knowing.
-$(OUT)/storage/schema/schema.c.o: $(wildcard storage/schema/*.sql)
+$(OUT)/storage/schema.c.o: $(wildcard storage/schema/*.sql)
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 

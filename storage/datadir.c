@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/schema/schema.h"
+#include "storage/schema.h"
 
 static const char version_prefix[] = "tensord data format ";
 

@@ -9,7 +9,7 @@
 
 #include "engine/base/crc32c.h"
 #include "engine/base/log.h"
-#include "storage/schema/schema.h"
+#include "storage/schema.h"
 
 enum {
     PAGE_BYTES = 8192,
@@ -108,12 +108,15 @@ static seam_file *seam_file_of(sqlite3_file *file)
     return (seam_file *)((char *)file + sqlite3_vfs_find("unix")->szOsFile);
 }
 
-/* SQLITE_OK, or the code for what foreign wants to happen. */
+/* SQLITE_OK, or the code for what foreign wants to happen: as SQLite has it, only
+ * a write finds the disk full. */
 static int announce(seam_file *f, vfs_foreign what, int64_t n, int code)
 {
     int failure = f->vfs->foreign(f->vfs, what, f->name, n);
 
-    return failure == 0 ? SQLITE_OK : failure == ENOSPC ? SQLITE_FULL : code;
+    if (failure == 0)
+        return SQLITE_OK;
+    return failure == ENOSPC && what == VFS_WRITE ? SQLITE_FULL : code;
 }
 
 static int seam_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 offset)
@@ -648,9 +651,10 @@ int64_t index_log_bytes(const name_index *ix)
     return ix->log_bytes;
 }
 
-bool index_checkpoint(name_index *ix, error *err)
+bool index_checkpoint(name_index *ix, bool last, error *err)
 {
-    int code = sqlite3_wal_checkpoint_v2(ix->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+    int mode = last ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART;
+    int code = sqlite3_wal_checkpoint_v2(ix->db, NULL, mode, NULL, NULL);
 
     if (code != SQLITE_OK && (code & 0xff) != SQLITE_FULL)
         return failed(ix, code, err);

@@ -87,5 +87,6 @@ bool index_set_meta(name_index *ix, const char *key, int64_t value, error *err);
 /* Bytes of the write-ahead log that the last commit left. */
 int64_t index_log_bytes(const name_index *ix);
 
-/* Works the log into the file and syncs that. A full disk is no error. */
-bool index_checkpoint(name_index *ix, error *err);
+/* Works the log into the file and syncs that; the log is written from its beginning
+ * then, or made empty if last. A full disk is no error. */
+bool index_checkpoint(name_index *ix, bool last, error *err);

@@ -168,7 +168,7 @@ static void end_session(storage *s)
         return;
     if (!index_begin(s->index, true, &err) ||
         !index_set_meta(s->index, "state", STATE_CLOSED, &err) || !index_commit(s->index, &err) ||
-        !index_checkpoint(s->index, &err))
+        !index_checkpoint(s->index, true, &err))
         log_message(LOG_WARN, "closing the data directory: %s", err.detail);
 }
 

@@ -29,8 +29,8 @@
  * Threads: all functions may be called by any thread. A transaction or an
  * incoming array belongs to one thread at a time.
  *
- * Reading order: storage.h, private.h, names.h, content.c, incoming.c, txn.c,
- * writer.c, index.h, open.c, sweep.c. */
+ * Reading order: storage.h, private.h, names.h, content.c, entry.c,
+ * incoming.c, txn.c, commit.h, writer.c, index.h, datadir.h, open.c, sweep.c. */
 #pragma once
 
 #include <stdbool.h>

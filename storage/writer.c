@@ -202,7 +202,7 @@ static void checkpoint(storage *s)
     error err = {0};
 
     pthread_mutex_lock(&s->index_lock);
-    if (!index_checkpoint(s->index, &err) && err.kind != ERR_MEMORY_BUSY)
+    if (!index_checkpoint(s->index, false, &err) && err.kind != ERR_MEMORY_BUSY)
         storage_fail(s, &err);
     pthread_mutex_unlock(&s->index_lock);
 }

@@ -11,3 +11,6 @@
 /* The checksum of the bytes whose checksum is crc followed by n more; crc is 0
  * for none. */
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
+
+/* The same without the processor's own instruction, where it has none. */
+uint32_t crc32c_by_tables(uint32_t crc, const void *bytes, size_t n);

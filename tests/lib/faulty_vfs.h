@@ -35,8 +35,17 @@ void faulty_clear(faulty_vfs *f);
 /* From now on, the n-th call from here fails with this errno. */
 void faulty_fail(faulty_vfs *f, int64_t n, int failure, bool sticky);
 
-/* Whether a failure came due. */
-bool faulty_has_failed(faulty_vfs *f);
+/* From now on no call fails. */
+void faulty_heal(faulty_vfs *f);
+
+/* Calls that counted so far. */
+int64_t faulty_calls(faulty_vfs *f);
+
+/* Starts a new record. */
+void faulty_record(faulty_vfs *f);
 
 /* Adds a line of the test's own to the record. */
 void faulty_note(faulty_vfs *f, const char *line);
+
+/* A copy of the record, to be freed. */
+char *faulty_recorded(faulty_vfs *f);

@@ -63,6 +63,16 @@ int scratch_files(const char *path, const char *directory)
     return files;
 }
 
+bool scratch_files_become(const char *path, const char *directory, int n)
+{
+    for (int i = 0; i < 1000; i++) {
+        if (scratch_files(path, directory) == n)
+            return true;
+        usleep(10000);
+    }
+    return false;
+}
+
 /* ---- Storage ------------------------------------------------------------------- */
 
 storage *open_or_fail(const char *path)

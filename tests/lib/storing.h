@@ -14,6 +14,9 @@ void scratch_remove(char *path);
 /* How many files are below a directory of the data directory, such as "arrays". */
 int scratch_files(const char *path, const char *directory);
 
+/* Waits until there are n, for at most 10 s; whether that came about. */
+bool scratch_files_become(const char *path, const char *directory, int n);
+
 /* Opens with default options; fails the test if that fails. */
 storage *open_or_fail(const char *path);
 

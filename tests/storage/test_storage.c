@@ -359,8 +359,7 @@ static void a_snapshot_keeps_what_is_replaced_or_deleted(void **state)
     assert_true(entry_tensor(p->s, find(before, "small"), &a, &err));
     assert_true(entry_tensor(p->s, find(before, "large"), &b, &err));
     snapshot_unref(before);
-    usleep(200000);
-    assert_int_equal(scratch_files(p->path, "arrays"), 0);
+    assert_true(scratch_files_become(p->path, "arrays", 0));
     assert_true(is_vector(&a, SMALL, 1)); /* tensors need no snapshot */
     assert_true(is_vector(&b, LARGE, 1));
     tensor_unref(&a);
@@ -374,8 +373,7 @@ static void old_files_go_when_nobody_has_them(void **state)
 
     for (int i = 0; i < 5; i++)
         put_vector(p->s, "x", LARGE, i, &err);
-    usleep(200000);
-    assert_int_equal(scratch_files(p->path, "arrays"), 1);
+    assert_true(scratch_files_become(p->path, "arrays", 1));
     assert_true(delete_name(p->s, "x", &err));
     restart(p);
     assert_int_equal(scratch_files(p->path, "arrays"), 0);
@@ -448,8 +446,7 @@ static void one_failing_name_fails_the_whole_transaction(void **state)
     txn_free(x);
     tensor_unref(&t);
     assert_false(has_name(p->s, "a"));
-    usleep(200000);
-    assert_int_equal(scratch_files(p->path, "arrays"), 0);
+    assert_true(scratch_files_become(p->path, "arrays", 0));
     error_clear(&err);
     assert_int_equal(put_vector(p->s, "a", 1, 1, &err), 1);
 }
@@ -525,8 +522,7 @@ static void the_last_change_of_a_name_counts(void **state)
     assert_int_equal(result.count, 1);
     txn_free(x);
     assert_true(has_vector(p->s, "a", LARGE, 2));
-    usleep(200000);
-    assert_int_equal(scratch_files(p->path, "arrays"), 1);
+    assert_true(scratch_files_become(p->path, "arrays", 1));
     tensor_unref(&t);
     tensor_unref(&u);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "storage/schema/schema.h"
+#include "storage/schema.h"
 
 __asm__(".pushsection .rodata\n"
         ".global schema_1\n"

@@ -14,8 +14,8 @@
 typedef struct bindings {
     services *services;
     arena *arena;
-    txn *txn;          /* reads stored variables, all from one snapshot */
-    bool note_reads;   /* a commit of txn rests on what was read */
+    txn *txn;        /* reads stored variables, all from one snapshot */
+    bool note_reads; /* a commit of txn rests on what was read */
     const wire_inputs *inputs;
     table by_name;   /* of inputs */
     tensor *tensors; /* what the graph's inputs are run with, in their order */

@@ -64,7 +64,8 @@ static void sample_squares(const op_def *op, arena *a, sample *s)
     s->attrs = attrs;
 }
 
-/* ---- Asking ----------------------------------------------------------------------------------- */
+/* ---- Asking -----------------------------------------------------------------------------------
+ */
 
 static bool can_apply(const op_def *op, const sample *s, const type *types, const attr *attrs)
 {
@@ -181,7 +182,8 @@ static void fill_all(void)
         fill(&entries[i], ops[i]);
 }
 
-/* ---- The entries --------------------------------------------------------------------------------- */
+/* ---- The entries
+ * --------------------------------------------------------------------------------- */
 
 const catalogue_entry *catalogue_all(size_t *count)
 {
@@ -209,7 +211,8 @@ dtype_set catalogue_dtypes(const catalogue_entry *e)
     return e->op->input_count != 0 ? e->takes[0] : e->makes;
 }
 
-/* ---- How it is called ----------------------------------------------------------------------------- */
+/* ---- How it is called
+ * ----------------------------------------------------------------------------- */
 
 void catalogue_add_default(const op_param *p, text *to)
 {

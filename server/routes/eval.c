@@ -64,8 +64,8 @@ static bool check_deleted(evaluation *e, const lang_scope *scope, error *err)
 
 static bool build_program(evaluation *e, const lang_scope *scope, error *err)
 {
-    static const lang_dialect dialects[] = {[WIRE_NUMPY] = LANG_NUMPY,
-                                            [WIRE_SMALL] = LANG_TENSOR_STATEMENTS};
+    static const lang_dialect dialects[] = {
+        [WIRE_NUMPY] = LANG_NUMPY, [WIRE_SMALL] = LANG_TENSOR_STATEMENTS};
     const wire_request *asked = &e->asked;
     const lang_options options = {.dialect = dialects[asked->dialect],
                                   .budget = &body_of(e->request)->budget,
@@ -149,7 +149,8 @@ static bool run(evaluation *e, error *err)
     return ok && check_results(e, true, err);
 }
 
-/* ---- The whole -------------------------------------------------------------------------------- */
+/* ---- The whole --------------------------------------------------------------------------------
+ */
 
 static void release(evaluation *e)
 {
@@ -189,10 +190,8 @@ static bool try_again(const evaluation *e, int tries, error *err)
 
 bool eval_handle(services *s, http_request *r, error *err)
 {
-    const evaluation new = {.services = s,
-                      .request = r,
-                      .format = answer_format(r),
-                      .started_us = clock_us()};
+    const evaluation new = {
+        .services = s, .request = r, .format = answer_format(r), .started_us = clock_us()};
     evaluation *e = arena_alloc(r->arena, sizeof *e), asked = new;
     int tries = 0;
 

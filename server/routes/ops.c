@@ -70,9 +70,10 @@ static void add_default(json_writer *w, const attr *a)
     else if (a->kind == ATTR_INT)
         json_int(w, "default", a->integer);
     else
-        json_string(w, "default", a->kind == ATTR_TEXT    ? a->text
-                                  : a->kind == ATTR_DTYPE ? dtype_name(a->dtype)
-                                                          : NULL);
+        json_string(w, "default",
+                    a->kind == ATTR_TEXT    ? a->text
+                    : a->kind == ATTR_DTYPE ? dtype_name(a->dtype)
+                                            : NULL);
 }
 
 static void add_attrs(json_writer *w, const op_def *op)

@@ -152,17 +152,18 @@ static value *captured_inputs(graph *g, const value *inputs, int count, error *e
 }
 
 /* The types of a call's outputs, by whichever way the row has meaning. */
-static const type *infer_types(graph *g, const op_def *op, const value *inputs, int count,
+static const type *infer_types(graph *g, const op_def *op, const value *inputs, int count, int own,
                                const attr *attrs, const graph *definition, int *outputs, error *err)
 {
     const type *in = types_of(g, inputs, count);
-    const op_call call = {op, count, in, attrs, g->arena};
+    const op_call call = {op, (op->traits & OP_CONTROL) != 0 ? own : count, in, attrs, g->arena};
     type *types;
 
     if ((op->traits & OP_CONTROL) != 0) {
         types = arena_alloc(g->arena, sizeof *types);
-        return op_infer(&call, types, err) ? subgraph_types(g, op, inputs, attrs, outputs, err)
-                                           : NULL;
+        return op->infer(&call, types, err)
+                   ? subgraph_types(g, op, inputs, own, attrs, outputs, err)
+                   : NULL;
     }
     if (definition != NULL) {
         *outputs = definition->output_count;
@@ -218,6 +219,7 @@ node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, co
     const value *all = own;
     graph *definition = NULL;
     const type *types;
+    const int own_count = count;
     int output_count;
     node *n;
 
@@ -230,7 +232,7 @@ node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, co
         definition = definition_new(g, op, own, count, attrs, err);
     if (all == NULL || (op->lower != NULL && definition == NULL))
         return NULL;
-    types = infer_types(g, op, all, count, attrs, definition, &output_count, err);
+    types = infer_types(g, op, all, count, own_count, attrs, definition, &output_count, err);
     n = types != NULL ? node_new(g, op, count, output_count, err) : NULL;
     if (n == NULL)
         return NULL;

@@ -110,17 +110,6 @@ static bool copy_leaf(graph_map *m, const node *n, error *err)
     return true;
 }
 
-/* The inputs that the row itself has, without what sub-graphs captured. */
-static int own_inputs(const node *n)
-{
-    int count = n->input_count;
-
-    for (int i = 0; i < n->op->attr_count; i++)
-        if (n->attrs[i].kind == ATTR_GRAPH)
-            count -= n->attrs[i].graph->input_count;
-    return count;
-}
-
 bool graph_map_copy(graph_map *m, const node *n, error *err)
 {
     arena *a = m->to->arena;
@@ -137,7 +126,7 @@ bool graph_map_copy(graph_map *m, const node *n, error *err)
                                               : graph_map_attrs(m, n);
     if (given == NULL)
         return false;
-    copy = graph_apply(m->to, n->op, inputs, own_inputs(n), given, outputs, err);
+    copy = graph_apply(m->to, n->op, inputs, graph_own_inputs(n), given, outputs, err);
     if (copy == NULL)
         return false;
     if (n->name != NULL)

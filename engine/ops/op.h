@@ -100,7 +100,7 @@ typedef enum param_kind {
     PARAM_TEXT,
     PARAM_DTYPE,
     PARAM_INDEX,
-    PARAM_GRAPH    /* in programs a lambda without parameters */
+    PARAM_GRAPH    /* in programs a function; what it is called with, the row's control says */
 } param_kind;
 
 typedef struct op_param {
@@ -180,6 +180,14 @@ typedef struct reduce_def {
  * own type at first. */
 typedef void cast_fn(const op_call *call, const type *outputs, dtype *casts);
 
+/* What the sub-graphs of an operation are for, and what parameters they get. */
+typedef enum control_kind {
+    CONTROL_NONE,
+    CONTROL_COND,  /* two without parameters: one of them is the result */
+    CONTROL_WHILE, /* a condition and a body, both of the loop's variables */
+    CONTROL_SCAN   /* a body of carried values and of elements along axis 0 */
+} control_kind;
+
 typedef enum op_traits {
     OP_COMMUTES = 1 << 0,   /* f(x, y) is f(y, x), bit for bit */
     OP_WEAK = 1 << 1,       /* of weak scalars only, gives a weak scalar */
@@ -214,7 +222,7 @@ struct op_def {
                                                its outputs; NULL: none */
     double (*work)(const op_call *call); /* element operations of a run; NULL: about as many
                                            as there are elements */
-    bool is_cond;          /* control flow: chooses between two sub-graphs */
+    control_kind control;  /* control flow: what its sub-graphs are for */
     const char *lower;     /* a function body; parameters by their names */
 
     /* Per input: its gradient in our own language. Names: the parameters, r (or

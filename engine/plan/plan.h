@@ -1,8 +1,8 @@
 /* plan -- a graph turned into steps, with what they cost.
  *
  * Every step is a tile program (a group of elementwise operations, with a reduction
- * at its end perhaps), a run of one operation on whole tensors, or a choice between
- * two plans. Movement operations are no steps: they are other ways to look at a slot.
+ * at its end perhaps), a run of one operation on whole tensors, or control flow: a
+ * choice between plans, or a loop of them. Movement operations are no steps: they are other ways to look at a slot.
  * Values die at their last use, and a buffer is used again in place where it can be.
  *
  * What a plan needs at its peak, and the element operations it will do, are known
@@ -31,7 +31,7 @@ typedef struct plan_buffer {
     int last_step;   /* after which it is given up; the step count for outputs */
 } plan_buffer;
 
-typedef enum step_kind { STEP_TILES, STEP_RUN, STEP_COND } step_kind;
+typedef enum step_kind { STEP_TILES, STEP_RUN, STEP_COND, STEP_WHILE, STEP_SCAN } step_kind;
 
 typedef struct plan plan;
 
@@ -43,7 +43,8 @@ typedef struct step {
     const layout *inputs;     /* STEP_RUN, STEP_COND */
     const int *outputs;       /* slots */
     const type *output_types; /* shapes may be unknown: the run decides */
-    const plan *branch[2];    /* STEP_COND: if false, if true */
+    const plan *function[2];  /* control flow: the plans of the node's sub-graphs, in order */
+    int own;                  /* control flow: inputs before the captured ones */
     int64_t scratch;          /* bytes taken for the time of the step */
 } step;
 

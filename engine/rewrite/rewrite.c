@@ -305,25 +305,28 @@ static value cast_to(rewriter *r, value v, dtype t, error *err)
                                                                           : (value){0};
 }
 
-/* A branch rewritten as a graph of its own, giving the choice's types. */
-static graph *rewrite_branch(rewriter *r, const node *n, const graph *branch, const value *inputs,
-                             error *err)
+/* The type that output i of a node's function must have: what the node gives, but a
+ * condition gives bool, and what is stacked loses its first axis again. */
+static dtype given_dtype(const node *n, int function, int i)
 {
-    rewriter inner = {.to = graph_new(r->to->arena, r->to), .options = r->options};
-    graph_map *map = graph_map_new(branch, inner.to);
+    return n->op->control == CONTROL_WHILE && function == 0 ? DT_BOOL : n->types[i].dtype;
+}
 
+/* A function rewritten as a graph of its own, giving what the node says it gives. */
+static graph *rewrite_function(rewriter *r, const node *n, int function, const value *inputs,
+                               error *err)
+{
+    const graph *from = n->attrs[function].graph;
+    rewriter inner = {.options = r->options};
+    graph_map *map;
+
+    inner.to = graph_begin_function(r->to, n, inputs, function, &map, err);
     table_init(&inner.merged, r->to->arena);
-    for (int i = 0; i < branch->input_count; i++) {
-        value v = graph_capture(inner.to, inputs[i], err);
-
-        if (v.node == NULL)
-            return NULL;
-        graph_map_set(map, branch->inputs[i], v);
-    }
-    if (!rewrite_nodes(&inner, branch, map, err))
+    if (inner.to == NULL || !rewrite_nodes(&inner, from, map, err))
         return NULL;
-    for (int i = 0; i < branch->output_count; i++) {
-        value v = cast_to(&inner, graph_map_get(map, branch->outputs[i]), n->types[i].dtype, err);
+    for (int i = 0; i < from->output_count; i++) {
+        value v = cast_to(&inner, graph_map_get(map, from->outputs[i]),
+                          given_dtype(n, function, i), err);
 
         if (v.node == NULL)
             return NULL;
@@ -365,22 +368,21 @@ static bool apply_chosen(rewriter *r, const node *n, const value *inputs, value 
     return true;
 }
 
-static bool apply_choice(rewriter *r, const node *n, const value *inputs, value *outputs,
-                         error *err)
+/* Control flow: the same node with its functions rewritten. */
+static bool apply_control(rewriter *r, const node *n, const value *inputs, value *outputs,
+                          error *err)
 {
     attr *attrs = arena_array(r->to->arena, (size_t)n->op->attr_count + 1, sizeof *attrs);
-    int at = 1;
 
     for (int i = 0; i < n->op->attr_count; i++) {
-        const graph *branch = n->attrs[i].graph;
-
         attrs[i] = n->attrs[i];
-        attrs[i].graph = rewrite_branch(r, n, branch, inputs + at, err);
+        if (attrs[i].kind != ATTR_GRAPH)
+            continue;
+        attrs[i].graph = rewrite_function(r, n, i, inputs, err);
         if (attrs[i].graph == NULL)
             return false;
-        at += branch->input_count;
     }
-    return graph_apply(r->to, n->op, inputs, 1, attrs, outputs, err) != NULL;
+    return graph_apply(r->to, n->op, inputs, graph_own_inputs(n), attrs, outputs, err) != NULL;
 }
 
 /* ---- Graphs ----------------------------------------------------------------------------------- */
@@ -395,10 +397,10 @@ static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
         return graph_map_copy(map, n, err);
     for (int i = 0; i < n->input_count; i++)
         inputs[i] = graph_map_get(map, n->inputs[i]);
-    if (n->op->is_cond && value_constant(inputs[0]) != NULL)
+    if (n->op->control == CONTROL_COND && value_constant(inputs[0]) != NULL)
         ok = apply_chosen(r, n, inputs, outputs, err);
-    else if (n->op->is_cond)
-        ok = apply_choice(r, n, inputs, outputs, err);
+    else if (n->op->control != CONTROL_NONE)
+        ok = apply_control(r, n, inputs, outputs, err);
     else if (has_mask(n))
         ok = apply_masked(r, n, inputs, outputs, err);
     else

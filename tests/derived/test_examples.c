@@ -34,7 +34,7 @@ static void every_row_has_exactly_one_meaning(void **state)
         const op_def *op = all[i];
         const bool indexes = op->view != NULL && op->run != NULL; /* getitem: by its inputs */
         const int meanings = (op->pattern != NULL) + (op->reduce != NULL) + (op->view != NULL) +
-                             (op->run != NULL) - indexes + (op->lower != NULL) + op->is_cond;
+                             (op->run != NULL) - indexes + (op->lower != NULL) + (op->control != CONTROL_NONE);
 
         if (meanings != 1)
             fail_msg("%s has %d meanings", op->name, meanings);

@@ -217,7 +217,9 @@ struct op_def {
     const char *lower;     /* a function body; parameters by their names */
 
     /* Per input: its gradient in our own language. Names: the parameters, r (or
-     * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL: zero. */
+     * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL, and a text
+     * that gives None, is zero; for a list of tensors the text gives a tuple. See
+     * engine/grad/grad.h for what no text needs to say. */
     const char *grad[OP_INPUTS];
     bool no_grad;    /* zero for every input, everywhere: comparisons, floor .. */
     unsigned traits; /* op_traits */

@@ -54,6 +54,9 @@ $(OUT)/libtensord.a: $(LIB)
 $(OUT)/tests/%: $(OUT)/tests/%.c.o $(TESTLIB) $(OUT)/libtensord.a
 	$(CC) $(LDFLAGS) $^ -lcmocka -lcurl $(LDLIBS) -o $@
 
+# What is built in without the compiler's knowing.
+$(OUT)/storage/schema.c.o: $(wildcard storage/schema/*.sql)
+
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
 api: $(OUT)/tensord

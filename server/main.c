@@ -13,7 +13,6 @@
 #include "engine/lang/lang.h"
 #include "engine/tensor/buffer.h"
 #include "server/config.h"
-#include "server/datadir.h"
 #include "server/openapi/openapi.h"
 #include "server/routes/routes.h"
 #include "server/version.h"
@@ -38,24 +37,35 @@ static int print(text *t)
     return ok ? EXIT_SUCCESS : EXIT_FAILED;
 }
 
-static int write_api(const char *directory)
+/* Writes what add adds to a file of the directory. */
+static bool write_file(const char *directory, const char *name, void (*add)(text *to))
 {
     char path[4096];
     text document;
     FILE *file;
     bool ok;
 
-    snprintf(path, sizeof path, "%s/openapi.json", directory);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     file = fopen(path, "we");
     if (file == NULL) {
         perror(path);
-        return EXIT_FAILED;
+        return false;
     }
     text_init(&document);
-    openapi_add(&document);
+    add(&document);
     ok = fputs(document.bytes, file) >= 0;
     text_clear(&document);
-    return fclose(file) == 0 && ok ? EXIT_SUCCESS : EXIT_FAILED;
+    return fclose(file) == 0 && ok;
+}
+
+static int write_api(const char *directory)
+{
+    ops_init();
+    lang_init();
+    return write_file(directory, "openapi.json", openapi_add) &&
+                   write_file(directory, "operations.md", operations_add)
+               ? EXIT_SUCCESS
+               : EXIT_FAILED;
 }
 
 static int run_other_command(const config *c)
@@ -209,6 +219,18 @@ static int serve_with(services *s, auth *a, const endpoint *e)
     return EXIT_SUCCESS;
 }
 
+/* Opens the data directory; its lock is ours from then on. */
+static storage *open_storage(const config *c, error *err)
+{
+    storage_options options = storage_options_default(c->data);
+
+    options.names_max = c->variables_max;
+    options.free_bytes_min = c->free_bytes_min;
+    if (c->data_bytes_max < options.bytes_max)
+        options.bytes_max = c->data_bytes_max;
+    return storage_open(&options, err);
+}
+
 static int serve(const config *c)
 {
     auth_options options = {
@@ -216,7 +238,6 @@ static int serve(const config *c)
     services s = {.config = c, .started_us = clock_us()};
     endpoint e;
     error err = {0};
-    datadir_result held;
     text document;
     auth *a;
     int code;
@@ -224,12 +245,14 @@ static int serve(const config *c)
     umask(077);
     if (!read_endpoint(c->listen, &e, &err) || !check_exposure(c, &e, &err))
         return fail(EXIT_USAGE, &err);
-    held = datadir_hold(c->data, &err);
-    if (held != DATADIR_HELD)
-        return fail(held == DATADIR_BUSY ? EXIT_BUSY : EXIT_FAILED, &err);
+    s.storage = open_storage(c, &err);
+    if (s.storage == NULL)
+        return fail(err.kind == ERR_CONFLICT ? EXIT_BUSY : EXIT_FAILED, &err);
     a = auth_open(&options, &err);
-    if (a == NULL)
+    if (a == NULL) {
+        storage_close(s.storage);
         return fail(EXIT_FAILED, &err);
+    }
     text_init(&document);
     openapi_add(&document);
     s.api_document = document.bytes;
@@ -237,6 +260,7 @@ static int serve(const config *c)
     code = serve_with(&s, a, &e);
     text_clear(&document);
     auth_close(a);
+    storage_close(s.storage);
     return code;
 }
 

@@ -194,6 +194,7 @@ static void fold_block(worker *w, int64_t at, int64_t n, char *partial, char *re
     const tile_program *p = w->program;
     const size_t size = dtype_size(p->folded);
 
+    memset(result, 0, LANES * size); /* lanes behind the one that counts */
     fill_start(p, REDUCE_LANES, partial);
     for (int64_t done = 0; done < n; done += p->tile) {
         const int64_t part = n - done < p->tile ? n - done : p->tile;
@@ -333,7 +334,10 @@ void fold_finish(machine *m)
 
         counter_init(&counted, p, w.levels, (n + LANES - 1) / LANES * LANES);
         for (int64_t s = 0; s < c.segments; s++) {
-            memcpy(counter_next(&counted),
+            char *next = counter_next(&counted);
+
+            memset(next, 0, counted.bytes);
+            memcpy(next,
                    m->shared + (size_t)((result * c.segments + s) * pair_width(p)) * size,
                    (size_t)n * size);
             counter_carry(&counted);

@@ -128,6 +128,7 @@ void worker_seek(worker *w, int64_t row, int from, int to, bool add)
     }
 }
 
+/* Makes the leaf's n elements from `at` its operand, padded with zeros. */
 static void load_leaf(worker *w, int k, int64_t at, int64_t n, int64_t padded)
 {
     const tile_program *p = w->program;
@@ -137,16 +138,16 @@ static void load_leaf(worker *w, int k, int64_t at, int64_t n, int64_t padded)
     switch (l->access) {
     case LEAF_DENSE:
         w->operand[k] = (char *)base + at * (int64_t)l->size;
-        if (n != padded) {
-            memcpy(w->spare[k], w->operand[k], (size_t)n * l->size);
-            w->operand[k] = w->spare[k];
-        }
+        if (n == padded)
+            return;
+        memcpy(w->spare[k], w->operand[k], (size_t)n * l->size);
+        w->operand[k] = w->spare[k];
         break;
     case LEAF_FIXED:
         if (!w->filled[k])
             gather(l->size, w->spare[k], base, p->tile, 0);
         w->filled[k] = true;
-        break;
+        return;
     case LEAF_STRIDED:
         if (p->flat)
             gather_flat(p, l, base, w->spare[k], at, n);
@@ -154,6 +155,7 @@ static void load_leaf(worker *w, int k, int64_t at, int64_t n, int64_t padded)
             gather(l->size, w->spare[k], base + at * l->steps[p->rank - 1] * (int64_t)l->size, n,
                    l->steps[p->rank - 1]);
     }
+    memset(w->spare[k] + (size_t)n * l->size, 0, (size_t)(padded - n) * l->size);
 }
 
 /* Asks for the cache lines that the tile after the next will read. */

@@ -136,5 +136,5 @@ ALWAYS_INLINE T OF(power)(T x, T y)
         }
         return n < 0 ? OF(divide)(1, result) : result;
     }
-    return (T)cpow(x, y);
+    return (T)cpow((double _Complex)x, (double _Complex)y);
 }

@@ -71,11 +71,12 @@ ALWAYS_INLINE T OF(right_shift)(T x, T y)
     return (T)(all ? empty : x >> (all ? 0 : y));
 }
 
+/* 1 / 0 is what x86 casts infinity to. */
 ALWAYS_INLINE T OF(reciprocal)(T x)
 {
     if (x == 0) {
         kernel_flags |= KERNEL_DIVIDE;
-        return (T)(SIGNED ? (uint64_t)1 << (8 * sizeof(T) - 1) : 0);
+        return (T)(SIGNED && sizeof(T) > 2 ? (uint64_t)1 << (8 * sizeof(T) - 1) : 0);
     }
     return (T)(1 / x);
 }

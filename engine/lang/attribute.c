@@ -145,9 +145,11 @@ static bool fail_attribute(const lang_value *x, const char *name, code_use use, 
 /* NumPy's words for an element type: its name, and one letter for what it holds. */
 static bool get_type_word(dtype t, const char *name, lang_value *result)
 {
-    static const char *const kinds[] = {
-        [CLASS_BOOL] = "b", [CLASS_UINT] = "u",    [CLASS_INT] = "i",
-        [CLASS_FLOAT] = "f", [CLASS_COMPLEX] = "c"};
+    static const char *const kinds[] = {[CLASS_BOOL] = "b",
+                                        [CLASS_UINT] = "u",
+                                        [CLASS_INT] = "i",
+                                        [CLASS_FLOAT] = "f",
+                                        [CLASS_COMPLEX] = "c"};
 
     *result = (lang_value){.kind = LANG_TEXT, .text = dtype_name(t)};
     if (strcmp(name, "kind") == 0)

@@ -407,12 +407,20 @@ bool builtin_convert(tracer *tr, const lang_value *type, const arguments *args, 
  * ------------------------------------------------------------------------------------- */
 
 static const lang_builtin builtins[] = {
-    {"print", run_print}, {"len", run_len},     {"tuple", run_tuple},
-    {"slice", run_slice}, {"array", run_array}, {"asarray", run_array},
-    {"unstack", run_unstack}, {"split_like", run_split_like},
-    {"grad", derivative_grad}, {"value_and_grad", derivative_value_and_grad},
-    {"jacobian", derivative_jacobian}, {"hessian", derivative_hessian},
-    {"vjp", derivative_vjp}, {"jvp", derivative_jvp},
+    {"print", run_print},
+    {"len", run_len},
+    {"tuple", run_tuple},
+    {"slice", run_slice},
+    {"array", run_array},
+    {"asarray", run_array},
+    {"unstack", run_unstack},
+    {"split_like", run_split_like},
+    {"grad", derivative_grad},
+    {"value_and_grad", derivative_value_and_grad},
+    {"jacobian", derivative_jacobian},
+    {"hessian", derivative_hessian},
+    {"vjp", derivative_vjp},
+    {"jvp", derivative_jvp},
 };
 
 const lang_builtin *builtin_find(const char *name)

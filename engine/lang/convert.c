@@ -302,7 +302,8 @@ static bool number_attr(const lang_value *v, attr *result)
 
 static attr dynamic_attr(value v)
 {
-    return (attr){.kind = ATTR_DYNAMIC, .node = v.node, .output = v.index};
+    return (attr){
+        .kind = ATTR_DYNAMIC, .node = v.node, .output = v.index, .dtype = value_type(v)->dtype};
 }
 
 /* A constant vector as the list of its elements. */

@@ -123,7 +123,8 @@ static op_def rows[] = {
         .name = "softmax",
         .family = "Neural building blocks",
         .signature = "x, axis: axes = -1",
-        .lower = "e = exp(x - stop_gradient(max(x, axis=axis, keepdims=True)))\n"
+        .lower = "w = x * 1.0\n"
+                 "e = exp(w - stop_gradient(max(w, axis=axis, keepdims=True)))\n"
                  "return e / sum(e, axis=axis, keepdims=True)",
         .doc = "e^x divided by its sum along axes, without overflow.",
         .example = "softmax([0.0, 0.0])",

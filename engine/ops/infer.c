@@ -26,14 +26,61 @@ static bool has_loop(const op_def *op, dtype t)
     return op->kernel[dtype_info_of(t)->computed] != NULL;
 }
 
-/* The first type, in the order of dtype.def, that has a loop and holds t. */
-static bool find_loop(const op_def *op, dtype t, dtype *loop)
+/* The inputs from which the loop's type follows: all, or all but a leading bool. */
+static int first_typed_input(const op_def *op)
 {
-    const bool to_f64 = (op->traits & OP_INTS_TO_F64) != 0 && !dtype_is_float(t) &&
-                        !dtype_is_complex(t);
+    return op->pattern[0] == 'B' ? 1 : 0;
+}
+
+/* What the inputs of a call are to a loop: what the strong ones promote to, and what
+ * that becomes when bare numbers of some kind join it. */
+typedef struct joined_inputs {
+    dtype strong, joined;
+    bool any_strong;
+} joined_inputs;
+
+static joined_inputs join_inputs(const op_call *call, int first)
+{
+    joined_inputs j = {DT_BOOL, DT_BOOL, false};
+    dtype weak = DT_BOOL;
+    bool any_weak = false;
+
+    for (int i = first; i < call->count; i++) {
+        const type *t = &call->inputs[i];
+        bool *any = t->weak ? &any_weak : &j.any_strong;
+        dtype *common = t->weak ? &weak : &j.strong;
+
+        *common = *any ? dtype_promote(*common, t->dtype) : t->dtype;
+        *any = true;
+    }
+    if (!any_weak)
+        j.joined = j.strong;
+    else
+        j.joined = j.any_strong ? dtype_join_weak(j.strong, dtype_info_of(weak)->class) : weak;
+    return j;
+}
+
+/* Whether loop type t holds every input: the strong ones each by itself, as NumPy's
+ * search has it (int16 and uint16 both fit float32, though together they make int32),
+ * unless a bare number lifts them. */
+static bool holds_inputs(const op_call *call, int first, const joined_inputs *j, dtype t)
+{
+    if (!j->any_strong || j->joined != j->strong)
+        return dtype_can_cast_safely(j->joined, t);
+    for (int i = first; i < call->count; i++)
+        if (!call->inputs[i].weak && !dtype_can_cast_safely(call->inputs[i].dtype, t))
+            return false;
+    return true;
+}
+
+/* The first type, in the order of dtype.def, that has a loop and holds the inputs. */
+static bool find_loop(const op_call *call, int first, const joined_inputs *j, dtype *loop)
+{
+    const bool to_f64 = (call->op->traits & OP_INTS_TO_F64) != 0 && !dtype_is_float(j->joined) &&
+                        !dtype_is_complex(j->joined);
 
     for (int i = to_f64 ? DT_F64 : 0; i < DT_COUNT; i++) {
-        if (has_loop(op, (dtype)i) && dtype_can_cast_safely(t, (dtype)i)) {
+        if (has_loop(call->op, (dtype)i) && holds_inputs(call, first, j, (dtype)i)) {
             *loop = (dtype)i;
             return true;
         }
@@ -41,37 +88,13 @@ static bool find_loop(const op_def *op, dtype t, dtype *loop)
     return false;
 }
 
-/* The inputs from which the loop's type follows: all, or all but a leading bool. */
-static int first_typed_input(const op_def *op)
-{
-    return op->pattern[0] == 'B' ? 1 : 0;
-}
-
-/* What the inputs from `first` on promote to: the strong ones among themselves,
- * then the weak ones' kind. */
-static dtype promote_inputs(const op_call *call, int first)
-{
-    dtype strong = DT_BOOL, weak = DT_BOOL;
-    bool any_strong = false, any_weak = false;
-
-    for (int i = first; i < call->count; i++) {
-        const type *t = &call->inputs[i];
-        bool *any = t->weak ? &any_weak : &any_strong;
-        dtype *joined = t->weak ? &weak : &strong;
-
-        *joined = *any ? dtype_promote(*joined, t->dtype) : t->dtype;
-        *any = true;
-    }
-    if (!any_weak)
-        return strong;
-    return any_strong ? dtype_join_weak(strong, dtype_info_of(weak)->class) : weak;
-}
-
 bool op_loop(const op_call *call, dtype *loop, dtype *casts, error *err)
 {
     const int first = first_typed_input(call->op);
+    const joined_inputs j = join_inputs(call, first);
 
-    if (!find_loop(call->op, promote_inputs(call, first), loop))
+    if ((j.joined == DT_BOOL && (call->op->traits & OP_NO_BOOL) != 0) ||
+        !find_loop(call, first, &j, loop))
         return op_refuse_dtypes(call, err);
     for (int i = 0; casts != NULL && i < call->count; i++)
         casts[i] = i < first ? DT_BOOL : *loop;

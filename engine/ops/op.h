@@ -75,7 +75,7 @@ typedef struct attr {
     int64_t integer;
     double real;
     const char *text;
-    dtype dtype;
+    dtype dtype;                /* ATTR_DTYPE; ATTR_DYNAMIC: of the value */
     int n;                      /* ATTR_INTS, ATTR_LIST, ATTR_INDEX: how many */
     const struct attr *items;   /* ATTR_LIST: n of them */
     const int64_t *ints;        /* ATTR_INTS: INT64_MIN where dynamic[i] decides */
@@ -188,6 +188,7 @@ typedef enum op_traits {
     OP_CONTROL = 1 << 6,    /* has sub-graphs */
     OP_REPORTS = 1 << 3,    /* kernels of integers set kernel_flags: never on padding */
     OP_SHAPE_ONLY = 1 << 4, /* the result follows from the inputs' types alone */
+    OP_NO_BOOL = 1 << 8,    /* refuses bool rather than computing it as int8 */
     OP_INTS_TO_F64 = 1 << 7 /* integers are computed as float64, however small */
 } op_traits;
 
@@ -251,6 +252,8 @@ const op_def *const *ops_all(size_t *count);
 
 /* The number of outputs of a call with these inputs, at most OP_OUTPUTS. */
 int op_output_count(const op_def *op, const type *inputs);
+/* The word of a kind of parameter, as signatures have it: "axes"; "tensor". */
+const char *op_param_kind_name(param_kind kind);
 /* The parameter of a name, NULL if the operation has none of it. */
 const op_param *op_param_find(const op_def *op, const char *name, size_t length);
 /* The index-th input's, or attribute's, parameter. */

@@ -17,6 +17,14 @@ static const struct {
     {"index", PARAM_INDEX},     {"graph", PARAM_GRAPH},
 };
 
+const char *op_param_kind_name(param_kind kind)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].kind == kind)
+            return kinds[i].word;
+    return "tensor";
+}
+
 static _Noreturn void fault(const op_def *op, const char *at)
 {
     fprintf(stderr, "tensord: the signature of %s is wrong at \"%s\"\n", op->name, at);

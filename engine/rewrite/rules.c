@@ -105,23 +105,22 @@ bool rule_takes(const rule *r, dtype result, const value variables[RULE_VARIABLE
     return false;
 }
 
-/* The one number that all elements of a constant are; false if they differ. */
+/* The number that a constant of one element is; false if it has more, or is not real. */
 static bool number_of(const tensor *t, double *number)
 {
     char element[LANES * 16] = {0};
     const void *in[] = {element};
-    double result[LANES];
+    double _Complex result[LANES];
 
     if (tensor_size(t) != 1)
         return false;
     memcpy(element, tensor_bytes(t), dtype_size(t->dtype));
-    kernel_cast(t->dtype, DT_F64)(LANES, result, in);
-    *number = result[0];
-    return true;
+    kernel_cast(t->dtype, DT_C128)(LANES, result, in);
+    *number = __real__ result[0];
+    return __imag__ result[0] == 0;
 }
 
-/* Numbers of a pattern are positive, so equality of doubles is equality of numbers; only
- * zero has a sign to look at. */
+/* Compared bit for bit: zero has a sign. */
 static bool same_number(const tensor *pattern, const tensor *t)
 {
     double a, b;

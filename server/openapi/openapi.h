@@ -1,4 +1,4 @@
-/* openapi -- the API document, written from the server's tables.
+/* openapi -- the API document and the reference, written from the server's tables.
  *
  * OpenAPI 3.1: paths from the table of routes, parameters from params.def, errors
  * from errors.def, schemas from schemas.def. Nothing in it is said a second time
@@ -10,3 +10,7 @@
 
 /* Adds the document. */
 void openapi_add(text *to);
+
+/* Adds operations.md, the reference of operations. The engine's tables must be ready
+ * (engine_init, or ops_init and lang_init). */
+void operations_add(text *to);

@@ -3,9 +3,15 @@
 
 #include <string.h>
 
-void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs)
+#include "server/routes/stored.h"
+
+void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs, durability d)
 {
-    *b = (bindings){.services = s, .arena = a, .inputs = inputs};
+    *b = (bindings){.services = s,
+                    .arena = a,
+                    .txn = txn_new(s->storage, NULL, d),
+                    .note_reads = true,
+                    .inputs = inputs};
     table_init(&b->by_name, a);
     for (size_t i = 0; i < inputs->count; i++)
         table_put(&b->by_name, inputs->items[i].name, &inputs->items[i]);
@@ -16,6 +22,8 @@ void bindings_clear(bindings *b)
     for (size_t i = 0; i < b->count; i++)
         tensor_unref(&b->tensors[i]);
     b->count = 0;
+    txn_free(b->txn);
+    b->txn = NULL;
 }
 
 /* Makes t, whose reference it takes over, an input of the graph. */
@@ -41,13 +49,26 @@ static bool bind_input(bindings *b, graph *g, const wire_input *input, value *re
     return bind_take(b, g, input->name, &t, result, err);
 }
 
+static bool bind_stored(bindings *b, graph *g, const char *name, value *result, error *err)
+{
+    const entry *e = b->note_reads ? txn_read(b->txn, name) : snapshot_find(txn_base(b->txn), name);
+    tensor t;
+
+    if (e == NULL || e->kind != ENTRY_VARIABLE)
+        return true;
+    return entry_tensor(b->services->storage, e, &t, err) &&
+           entry_verify(b->services->storage, e, 0, entry_nbytes(e), err) &&
+           bind_take(b, g, name, &t, result, err);
+}
+
 static bool resolve(void *context, graph *g, const char *name, value *result, error *err)
 {
     bindings *b = context;
     const wire_input *input = table_get(&b->by_name, name);
 
     *result = (value){0};
-    return input == NULL || bind_input(b, g, input, result, err);
+    return input != NULL ? bind_input(b, g, input, result, err)
+                         : bind_stored(b, g, name, result, err);
 }
 
 static const char *nearest(void *context, const char *name)
@@ -64,7 +85,7 @@ static const char *nearest(void *context, const char *name)
             best = b->inputs->items[i].name;
         }
     }
-    return best;
+    return best != NULL ? best : stored_nearest(txn_base(b->txn), name, b->arena);
 }
 
 lang_scope bindings_scope(bindings *b)

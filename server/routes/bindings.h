@@ -9,19 +9,22 @@
 #include "engine/lang/lang.h"
 #include "server/routes/routes.h"
 #include "server/wire/wire.h"
+#include "storage/storage.h"
 
 typedef struct bindings {
     services *services;
     arena *arena;
+    txn *txn;          /* reads stored variables, all from one snapshot */
+    bool note_reads;   /* a commit of txn rests on what was read */
     const wire_inputs *inputs;
     table by_name;   /* of inputs */
     tensor *tensors; /* what the graph's inputs are run with, in their order */
     size_t count, room;
 } bindings;
 
-void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs);
+void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs, durability d);
 
-/* Gives up what was taken from storage. */
+/* Gives up what was taken from storage, and the transaction. */
 void bindings_clear(bindings *b);
 
 /* The scope in which programs and graphs find their names. */

@@ -6,6 +6,8 @@
 #include "server/routes/evaluation.h"
 #include "server/routes/handlers.h"
 
+enum { TRIES_MAX = 4 };
+
 bool eval_open(services *s, http_request *r, error *err)
 {
     return body_open(s, r, WIRE_EVAL_BODY, err);
@@ -141,20 +143,47 @@ static void release(evaluation *e)
     bindings_clear(&e->bindings);
 }
 
-bool eval_handle(services *s, http_request *r, error *err)
+/* One try. What the request says is read already. */
+static bool evaluate(evaluation *e, error *err)
 {
-    evaluation *e = arena_alloc(r->arena, sizeof *e);
+    static const durability levels[] = {[WIRE_DISK] = DURABILITY_DISK,
+                                        [WIRE_PROCESS] = DURABILITY_PROCESS,
+                                        [WIRE_MEMORY] = DURABILITY_MEMORY};
+    http_request *r = e->request;
     bool ok;
 
-    *e = (evaluation){.services = s,
-                      .request = r,
-                      .format = answer_format(r),
-                      .started_us = clock_us(),
-                      .graph = graph_new(r->arena, NULL)};
-    if (!read_request(e, err))
-        return false;
-    bindings_init(&e->bindings, s, r->arena, &e->asked.inputs);
-    ok = build(e, err) && evaluation_select(e, err) && run(e, err) && evaluation_answer(e, err);
+    e->graph = graph_new(r->arena, NULL);
+    bindings_init(&e->bindings, e->services, r->arena, &e->asked.inputs,
+                  levels[e->asked.durability]);
+    e->bindings.note_reads = e->asked.isolation == WIRE_SERIALIZABLE;
+    ok = build(e, err) && evaluation_select(e, err) && run(e, err) && evaluation_store(e, err) &&
+         evaluation_answer(e, err);
     release(e);
     return ok;
+}
+
+/* An evaluation that somebody overtook is done again, on what is there then. */
+static bool try_again(const evaluation *e, int tries, error *err)
+{
+    if (err->kind != ERR_CONFLICT || tries >= TRIES_MAX || e->request->cancel != 0)
+        return false;
+    error_clear(err);
+    return true;
+}
+
+bool eval_handle(services *s, http_request *r, error *err)
+{
+    const evaluation new = {.services = s,
+                      .request = r,
+                      .format = answer_format(r),
+                      .started_us = clock_us()};
+    evaluation *e = arena_alloc(r->arena, sizeof *e), asked = new;
+    int tries = 0;
+
+    if (!read_request(&asked, err))
+        return false;
+    do
+        *e = asked;
+    while (!evaluate(e, err) && try_again(e, ++tries, err));
+    return !error_is_set(err);
 }

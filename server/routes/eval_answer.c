@@ -5,6 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "server/routes/evaluation.h"
+#include "server/routes/stored.h"
 
 /* ---- Binary ----------------------------------------------------------------------------------- */
 
@@ -117,6 +118,29 @@ static void add_printed(const evaluation *e, json_writer *w)
     json_end(w, ']');
 }
 
+/* What was stored and deleted. */
+static void add_changes(const evaluation *e, json_writer *w)
+{
+    const commit_result *c = &e->committed;
+
+    json_begin(w, "stored", '{');
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->names[i].deleted)
+            continue;
+        json_begin(w, c->names[i].name, '{');
+        json_int(w, "version", c->names[i].version);
+        json_end(w, '}');
+    }
+    json_end(w, '}');
+    if (e->asked.delete.count == 0 && !e->asked.store_all)
+        return;
+    json_begin(w, "deleted", '[');
+    for (size_t i = 0; i < c->count; i++)
+        if (c->names[i].deleted)
+            json_string(w, NULL, c->names[i].name);
+    json_end(w, ']');
+}
+
 static void add_stats(const evaluation *e, json_writer *w)
 {
     const engine_stats *s = &e->stats;
@@ -146,7 +170,11 @@ static void add_rest(const evaluation *e, wire_writer *w)
     json.first = false;
     text_init(&rest);
     add_printed(e, &json);
+    add_changes(e, &json);
     add_stats(e, &json);
+    if (e->committed.commit > 0)
+        json_int(&json, "commit", e->committed.commit);
+    json_int(&json, "snapshot", snapshot_commit(txn_base(e->bindings.txn)));
     json_end(&json, '}');
     text_add_char(&rest, '\n');
     wire_writer_text_bytes(w, rest.bytes, rest.length);
@@ -167,6 +195,11 @@ static bool answer_json(evaluation *e)
 
 bool evaluation_answer(evaluation *e, error *err)
 {
+    http_request *r = e->request;
+
+    if (e->committed.commit > 0)
+        stored_answer_number(r, "Tensord-Commit", e->committed.commit);
+    stored_answer_number(r, "Tensord-Snapshot", snapshot_commit(txn_base(e->bindings.txn)));
     if (e->format == WIRE_JSON)
         return answer_json(e);
     return e->format == WIRE_NPZ ? answer_npz(e) : answer_one(e, err);

@@ -62,7 +62,7 @@ static const char *nearest_name(const evaluation *e, const char *name)
     return best != NULL ? best : scope.nearest(scope.context, name);
 }
 
-static bool find(evaluation *e, const char *reference, value *result, error *err)
+bool evaluation_find(evaluation *e, const char *reference, value *result, error *err)
 {
     const char *near;
 
@@ -100,7 +100,7 @@ static bool select_outputs(evaluation *e, error *err)
 
     e->named = arena_array(e->request->arena, names->count + 1, sizeof *e->named);
     for (size_t i = 0; i < names->count; i++) {
-        if (!find(e, names->items[i], &v, err))
+        if (!evaluation_find(e, names->items[i], &v, err))
             return error_at_pointer(err, "/outputs/%zu", i);
         e->named[e->named_count++] = (wanted){.name = names->items[i], .output = want(e, v)};
     }
@@ -165,5 +165,5 @@ bool evaluation_select(evaluation *e, error *err)
         return false;
     e->answered_count = e->graph->output_count;
     select_printed(e);
-    return check_format(e, err);
+    return evaluation_select_stored(e, err) && check_format(e, err);
 }

@@ -4,6 +4,7 @@
  *   build    the program or graph, over the bindings     eval.c
  *   select   which values are wanted, and what for       eval_select.c
  *   run      the engine                                  eval.c
+ *   store    one transaction                             eval_store.c
  *   answer   in the format that was negotiated           eval_answer.c
  *
  * Every value that is wanted is an output of the graph; here they are known by their
@@ -40,6 +41,10 @@ typedef struct evaluation {
     int named_count;
     wanted *named;  /* the request's outputs */
     int *printed; /* of each printed item; -1: it has no value */
+    bool writes;
+    int stored_count;
+    wanted *stored; /* under which names */
+    commit_result committed;
     int answered_count; /* the outputs of the graph that the answer has come first */
     tensor *values; /* of the graph's outputs, once it ran */
     engine_stats stats;
@@ -48,6 +53,15 @@ typedef struct evaluation {
 /* Makes the wanted values outputs of the graph. ERR_UNKNOWN_NAME with the nearest name;
  * ERR_ACCEPT if the answer's format cannot say what is wanted. */
 bool evaluation_select(evaluation *e, error *err);
+
+/* Makes what is to be stored outputs of the graph, and notes what is to be deleted. */
+bool evaluation_select_stored(evaluation *e, error *err);
+
+/* The value of a name, or of a part of it ("q:1"). ERR_UNKNOWN_NAME if there is none. */
+bool evaluation_find(evaluation *e, const char *reference, value *result, error *err);
+
+/* Commits what is to be stored and deleted, if anything. */
+bool evaluation_store(evaluation *e, error *err);
 
 /* Sets the answer. */
 bool evaluation_answer(evaluation *e, error *err);

@@ -17,3 +17,11 @@ route_handle page_home, page_docs, page_problem, page_style;
 /* eval.c: programs and graphs are computed */
 route_open eval_open;
 route_handle eval_handle;
+
+/* variables.c, variable_meta.c, variable_attributes.c: named tensors */
+route_open variable_open, attributes_open;
+route_handle variable_get, variable_put, variable_delete, variable_meta, variables_list,
+    attributes_get, attributes_put;
+
+/* ops.c: which operations there are */
+route_handle ops_list, ops_one;

@@ -12,10 +12,13 @@
 #define BODY_ERRORS ERR_JSON, ERR_JSON_DEPTH, ERR_JSON_LIMIT, ERR_JSON_COMPLEX, ERR_REQUEST, \
         ERR_NPY, ERR_LENGTH_REQUIRED, ERR_DTYPE_NAME, ERR_SHAPE_INVALID, ERR_SIZE, ERR_VALUE, \
         ERR_OVERFLOW, ERR_PLAN_MEMORY, ERR_MEMORY_BUSY
-#define EVALUATION_ERRORS BODY_ERRORS, ERR_NAME, ERR_SYNTAX, ERR_UNKNOWN_NAME, ERR_UNKNOWN_OP, \
+#define EVALUATION_ERRORS BODY_ERRORS, ERR_SYNTAX, ERR_UNKNOWN_NAME, ERR_UNKNOWN_OP, \
         ERR_UNKNOWN_ATTR, ERR_ARGUMENT, ERR_SHAPE, ERR_DTYPE, ERR_INDEX, ERR_AXIS, ERR_LINALG, \
-        ERR_CYCLE, ERR_GRAPH_SIZE, ERR_RESULT_SIZE, ERR_WORK, ERR_LOOP, ERR_CONFLICT, \
+        ERR_CYCLE, ERR_GRAPH_SIZE, ERR_RESULT_SIZE, ERR_WORK, ERR_LOOP, \
         ERR_NOT_IMPLEMENTED
+
+#define WRITE_ERRORS ERR_NAME, ERR_NAME_KIND, ERR_PRECONDITION, ERR_CONFLICT, ERR_DISK, ERR_QUOTA, \
+        ERR_VARIABLE_QUOTA, ERR_READ_ONLY, ERR_STORAGE
 
 /* clang-format off */
 static const route table[] = {
@@ -48,6 +51,17 @@ static const route table[] = {
         .summary = "Every element type, and the type that two of them have together.",
     },
     {
+        .method = "GET", .pattern = "/v1/ops", .handle = ops_list,
+        .gives = JSON, .gives_schema = "Operations", .query = "q",
+        .summary = "Every operation: how it is called, what it takes, an example.",
+    },
+    {
+        .method = "GET", .pattern = "/v1/ops/{op}", .handle = ops_one,
+        .gives = JSON, .gives_schema = "Operation",
+        .errors = {ERR_NOT_FOUND},
+        .summary = "One operation, by its name or an alias.",
+    },
+    {
         .method = "GET", .pattern = "/openapi.json", .handle = about_api,
         .traits = ROUTE_PUBLIC, .gives = JSON " application/vnd.oai.openapi+json",
         .summary = "This document.",
@@ -57,8 +71,56 @@ static const route table[] = {
         .method = "POST", .pattern = "/v1/eval", .open = eval_open, .handle = eval_handle,
         .traits = ROUTE_WORKER, .takes = TENSORS, .takes_schema = "EvalRequest",
         .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer", .query = "program format",
-        .errors = {EVALUATION_ERRORS},
+        .errors = {EVALUATION_ERRORS, WRITE_ERRORS, ERR_INTEGRITY},
         .summary = "Evaluates a program or a graph.",
+    },
+    /* ---- Variables ---- */
+    {
+        .method = "GET", .pattern = "/v1/variables", .handle = variables_list,
+        .gives = JSON, .gives_schema = "Variables", .query = "prefix limit cursor",
+        .errors = {ERR_REQUEST},
+        .summary = "Names and metadata of variables, page by page, in the order of their names.",
+    },
+    {
+        .method = "GET", .pattern = "/v1/variables/{name}", .handle = variable_get,
+        .traits = ROUTE_WORKER, .gives = TENSORS " text/csv", .gives_schema = "TensorObject",
+        .query = "slice format",
+        .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_INDEX, ERR_VALUE, ERR_SHAPE_INVALID, ERR_RANGE,
+                   ERR_INTEGRITY},
+        .summary = "The tensor of a name, or the part of it that a slice names.",
+    },
+    {
+        .method = "PUT", .pattern = "/v1/variables/{name}", .open = variable_open,
+        .handle = variable_put, .traits = ROUTE_WORKER, .takes = TENSORS, .takes_schema = "Tensor",
+        .gives = JSON, .gives_schema = "Variable", .query = "storage durability",
+        .errors = {BODY_ERRORS, WRITE_ERRORS},
+        .summary = "Stores a tensor under a name; 201 if the name is new.",
+    },
+    {
+        .method = "DELETE", .pattern = "/v1/variables/{name}", .handle = variable_delete,
+        .traits = ROUTE_WORKER, .query = "durability", .status = 204,
+        .errors = {ERR_NOT_FOUND, ERR_REQUEST, WRITE_ERRORS},
+        .summary = "Removes a name.",
+    },
+    {
+        .method = "GET", .pattern = "/v1/variables/{name}/meta", .handle = variable_meta,
+        .gives = JSON, .gives_schema = "Variable",
+        .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_INTEGRITY},
+        .summary = "What is known of a variable besides its elements.",
+    },
+    {
+        .method = "GET", .pattern = "/v1/variables/{name}/attributes", .handle = attributes_get,
+        .gives = JSON, .gives_schema = "Attributes",
+        .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_INTEGRITY},
+        .summary = "The attributes of a variable.",
+    },
+    {
+        .method = "PUT", .pattern = "/v1/variables/{name}/attributes", .open = attributes_open,
+        .handle = attributes_put, .traits = ROUTE_WORKER, .takes = JSON,
+        .takes_schema = "Attributes", .query = "durability", .status = 204,
+        .errors = {ERR_JSON, ERR_JSON_DEPTH, ERR_JSON_LIMIT, ERR_REQUEST, ERR_NOT_FOUND,
+                   WRITE_ERRORS},
+        .summary = "Sets the attributes of a variable: any JSON object of up to 64 KiB.",
     },
     /* ---- For people ---- */
     {

@@ -20,6 +20,7 @@
 #include "server/auth/auth.h"
 #include "server/config.h"
 #include "server/http/http.h"
+#include "storage/storage.h"
 
 /* ---- What a handler sees ---------------------------------------------------------- */
 
@@ -28,6 +29,7 @@ typedef struct services {
     const config *config;
     const auth *auth;
     http_server *http;
+    storage *storage;
     const char *api_document; /* openapi.json */
     int64_t started_us;
     atomic_bool ready;

@@ -22,8 +22,8 @@ class Server:
 
     def start(self):
         command = [TENSORD, "serve", "--data", self.data, "--listen", "127.0.0.1:0", *self.arguments]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-                                        if os.environ.get("QUIET") else subprocess.DEVNULL)
+        self.log = open(os.path.join(self.data, "log"), "ab")
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log)
         line = self.process.stdout.readline().decode()
         if not line.startswith("listening on "):
             raise RuntimeError("the server did not start: " + line)
@@ -76,6 +76,10 @@ class Server:
     def __exit__(self, *_):
         if self.process.poll() is None:
             self.stop()
+        self.log.close()
+        if self.process.returncode not in (0, -signal.SIGKILL):
+            with open(os.path.join(self.data, "log")) as f:
+                print("the server ended with %d:\n%s" % (self.process.returncode, f.read()[-3000:]))
         if self.own_data:
             shutil.rmtree(self.data, ignore_errors=True)
 
@@ -91,7 +95,7 @@ class Report:
             self.passed += 1
         else:
             self.failed += 1
-            if self.failed <= 50:
+            if self.failed <= int(os.environ.get("SHOW", "50")):
                 print("FAIL", what)
         return ok
 

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/base/vfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int real_open(vfs *v, int directory, const char *name, int flags)
+{
+    (void)v;
+    return openat(directory, name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+static int real_close(vfs *v, int fd)
+{
+    (void)v;
+    return close(fd);
+}
+
+static ssize_t real_read(vfs *v, int fd, void *to, size_t n, int64_t offset)
+{
+    (void)v;
+    return pread(fd, to, n, offset);
+}
+
+static ssize_t real_write(vfs *v, int fd, const void *from, size_t n, int64_t offset)
+{
+    (void)v;
+    return pwrite(fd, from, n, offset);
+}
+
+static int real_allocate(vfs *v, int fd, int64_t size)
+{
+    (void)v;
+    return fallocate(fd, 0, 0, size);
+}
+
+static int real_sync_data(vfs *v, int fd)
+{
+    (void)v;
+    return fdatasync(fd);
+}
+
+static int real_sync_directory(vfs *v, int fd)
+{
+    (void)v;
+    return fsync(fd);
+}
+
+static int real_stat(vfs *v, int fd, struct stat *result)
+{
+    (void)v;
+    return fstat(fd, result);
+}
+
+static int real_free_space(vfs *v, int fd, struct statvfs *result)
+{
+    (void)v;
+    return fstatvfs(fd, result);
+}
+
+static int real_lock(vfs *v, int fd)
+{
+    (void)v;
+    return flock(fd, LOCK_EX | LOCK_NB);
+}
+
+static void *real_map(vfs *v, int fd, size_t n)
+{
+    void *bytes = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
+
+    (void)v;
+    return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+static int real_unmap(vfs *v, void *bytes, size_t n)
+{
+    (void)v;
+    return munmap(bytes, n);
+}
+
+static int real_make_directory(vfs *v, int directory, const char *name)
+{
+    (void)v;
+    return mkdirat(directory, name, 0700);
+}
+
+static int real_rename(vfs *v, int from_directory, const char *from, int to_directory,
+                       const char *to)
+{
+    (void)v;
+    return renameat(from_directory, from, to_directory, to);
+}
+
+static int real_remove(vfs *v, int directory, const char *name)
+{
+    (void)v;
+    return unlinkat(directory, name, 0);
+}
+
+static int real_list(vfs *v, int directory, bool (*each)(void *context, const char *name),
+                     void *context)
+{
+    int fd = v->open(v, directory, ".", O_RDONLY | O_DIRECTORY), failed;
+    DIR *names = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *found;
+
+    if (names == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    while (errno = 0, (found = readdir(names)) != NULL)
+        if (strcmp(found->d_name, ".") != 0 && strcmp(found->d_name, "..") != 0 &&
+            !each(context, found->d_name))
+            break;
+    failed = found == NULL ? errno : 0;
+    closedir(names);
+    errno = failed;
+    return failed == 0 ? 0 : -1;
+}
+
+vfs *vfs_real(void)
+{
+    static vfs real = {
+        .open = real_open,
+        .close = real_close,
+        .read = real_read,
+        .write = real_write,
+        .allocate = real_allocate,
+        .sync_data = real_sync_data,
+        .sync_directory = real_sync_directory,
+        .stat = real_stat,
+        .free_space = real_free_space,
+        .lock = real_lock,
+        .map = real_map,
+        .unmap = real_unmap,
+        .make_directory = real_make_directory,
+        .rename = real_rename,
+        .remove = real_remove,
+        .list = real_list,
+    };
+
+    return &real;
+}
+
+bool vfs_read_all(vfs *v, int fd, void *to, size_t n, int64_t offset)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t got = v->read(v, fd, (char *)to + done, n - done, offset + (int64_t)done);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got == 0)
+            errno = EIO;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+bool vfs_write_all(vfs *v, int fd, const void *from, size_t n, int64_t offset)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t put = v->write(v, fd, (const char *)from + done, n - done, offset + (int64_t)done);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put == 0)
+            errno = ENOSPC;
+        if (put <= 0)
+            return false;
+        done += (size_t)put;
+    }
+    return true;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an evaluation stores and deletes: one transaction, that rests on what it read. */
+#include <string.h>
+
+#include "engine/base/name.h"
+#include "server/routes/evaluation.h"
+#include "server/routes/stored.h"
+
+/* ---- Wanted ------------------------------------------------------------------------------ */
+
+static void add(evaluation *e, const char *stored, value v)
+{
+    graph_add_output(e->graph, v);
+    e->stored[e->stored_count++] =
+        (wanted){.name = stored, .output = e->graph->output_count - 1};
+}
+
+/* Whether a value of the language is one that can be kept. */
+static bool can_be_stored(const lang_value *v)
+{
+    return v->kind == LANG_TENSOR || v->kind == LANG_NUMBER || v->kind == LANG_LIST ||
+           v->kind == LANG_TUPLE;
+}
+
+static bool select_assigned(evaluation *e, const lang_name *n, error *err)
+{
+    const char *name;
+    value v;
+
+    if (!can_be_stored(&n->value))
+        return true;
+    name = name_normalise(e->request->arena, n->name, strlen(n->name), err);
+    if (name == NULL || !lang_tensor(e->graph, &n->value, n->name, &v, err))
+        return error_at_pointer(err, "/store");
+    add(e, name, v);
+    return true;
+}
+
+/* All that the program assigned; what it deleted goes. */
+static bool select_all(evaluation *e, error *err)
+{
+    const lang_program *p = &e->program;
+
+    if (e->asked.program == NULL) {
+        error_set(err, ERR_REQUEST, "'store' may be \"all\" with a program, not with a graph.");
+        return error_at_pointer(err, "/store");
+    }
+    e->stored = arena_array(e->request->arena, (size_t)p->assigned_count + 1, sizeof *e->stored);
+    for (int i = 0; i < p->assigned_count; i++)
+        if (!select_assigned(e, &p->assigned[i], err))
+            return false;
+    for (int i = 0; i < p->deleted_count; i++)
+        if (snapshot_find(txn_base(e->bindings.txn), p->deleted[i].name) != NULL)
+            txn_delete(e->bindings.txn, p->deleted[i].name);
+    return true;
+}
+
+static bool select_listed(evaluation *e, error *err)
+{
+    const wire_assignments *list = &e->asked.store;
+    char pointer[WIRE_POINTER_MAX];
+
+    e->stored = arena_array(e->request->arena, list->count + 1, sizeof *e->stored);
+    for (size_t i = 0; i < list->count; i++) {
+        value v;
+
+        if (!evaluation_find(e, list->items[i].name, &v, err))
+            return error_at_pointer(err, "%s", wire_pointer(list->items[i].value, pointer));
+        add(e, list->items[i].stored, v);
+    }
+    return true;
+}
+
+static bool select_deleted(evaluation *e, error *err)
+{
+    const snapshot *base = txn_base(e->bindings.txn);
+
+    for (size_t i = 0; i < e->asked.delete.count; i++) {
+        const char *name = e->asked.delete.items[i];
+
+        if (snapshot_find(base, name) == NULL) {
+            error_set(err, ERR_UNKNOWN_NAME, "'%s' cannot be deleted: there is no such name.",
+                      name);
+            error_suggest(err, stored_nearest(base, name, e->request->arena));
+            return error_at_pointer(err, "/delete/%zu", i);
+        }
+        for (int k = 0; k < e->stored_count; k++)
+            if (strcmp(e->stored[k].name, name) == 0) {
+                error_set(err, ERR_REQUEST, "'%s' is to be stored and deleted.", name);
+                return error_at_pointer(err, "/delete/%zu", i);
+            }
+        txn_delete(e->bindings.txn, name);
+    }
+    return true;
+}
+
+bool evaluation_select_stored(evaluation *e, error *err)
+{
+    e->writes = e->asked.store_all || e->asked.store.count > 0 || e->asked.delete.count > 0;
+    return (e->asked.store_all ? select_all(e, err) : select_listed(e, err)) &&
+           select_deleted(e, err);
+}
+
+/* ---- Committed ----------------------------------------------------------------------------- */
+
+bool evaluation_store(evaluation *e, error *err)
+{
+    txn *x = e->bindings.txn;
+
+    if (!e->writes || e->asked.dry_run)
+        return true;
+    for (int i = 0; i < e->stored_count; i++)
+        if (!txn_put_tensor(x, e->stored[i].name, &e->values[e->stored[i].output], FORM_AUTO, err))
+            return false;
+    return txn_commit(x, &e->committed, err);
+}

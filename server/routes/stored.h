@@ -1,0 +1,30 @@
+/* stored -- what routes share that speak of stored names (private to routes). */
+#pragma once
+
+#include "server/routes/routes.h"
+#include "storage/storage.h"
+
+/* The name in the path, in normal form. NULL and ERR_NAME. */
+const char *stored_name(const http_request *r, error *err);
+
+/* The variable of a name. NULL and ERR_NOT_FOUND with the nearest name. */
+const entry *stored_find(const snapshot *n, const char *name, error *err);
+
+/* The nearest stored name, in a; NULL if none is near. Looks at a bounded number. */
+const char *stored_nearest(const snapshot *n, const char *name, arena *a);
+
+/* What ?durability= says; disk if it is not said. ERR_REQUEST for another word. */
+bool stored_durability(const http_request *r, durability *result, error *err);
+
+/* Sets the header ETag to that of an entry in a form (a word: "json", "npy"). */
+void stored_answer_etag(services *s, http_request *r, const entry *e, const char *form);
+
+/* Sets a header to a number. */
+void stored_answer_number(http_request *r, const char *header, int64_t number);
+
+/* Whether a reader has this already: If-None-Match names the entry in this form. */
+bool stored_is_known(services *s, const http_request *r, const entry *e, const char *form);
+
+/* Makes the transaction keep what If-Match and If-None-Match ask of a name. False and
+ * ERR_PRECONDITION if that does not hold even now. */
+bool stored_expect(services *s, const http_request *r, txn *x, const char *name, error *err);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The attributes of a variable: units, names of axes, whatever a caller likes. */
+#include <string.h>
+
+#include "server/routes/handlers.h"
+#include "server/routes/stored.h"
+#include "server/wire/wire.h"
+
+bool attributes_open(services *s, http_request *r, error *err)
+{
+    (void)s, (void)err;
+    http_collect(r, ATTRIBUTES_BYTES_MAX);
+    return true;
+}
+
+/* The text of the body: checked to be a JSON object. */
+static bool check_object(http_request *r, const text *body, error *err)
+{
+    const wire_reader_options options = {.format = WIRE_JSON, .document = WIRE_PLAIN_BODY};
+    budget nothing;
+    wire_reader *reader;
+    bool ok;
+
+    budget_init(&nothing, 0);
+    reader = wire_reader_new(r->arena, &nothing, &options, err);
+    ok = reader != NULL && wire_reader_feed(reader, body->bytes, body->length, err) &&
+         wire_reader_end(reader, err) && wire_expect(wire_reader_root(reader), WIRE_OBJECT, err);
+    wire_reader_free(reader);
+    return ok;
+}
+
+static bool put(services *s, http_request *r, const char *name, const text *body, durability d,
+                error *err)
+{
+    txn *x = txn_new(s->storage, NULL, d);
+    commit_result done;
+    const bool ok = stored_find(txn_base(x), name, err) != NULL &&
+                    stored_expect(s, r, x, name, err) &&
+                    txn_put_attributes(x, name, body->bytes, body->length, err) &&
+                    txn_commit(x, &done, err);
+
+    if (ok) {
+        stored_answer_number(r, "Tensord-Commit", done.commit);
+        answer_empty(r, 204);
+    }
+    txn_free(x);
+    return ok;
+}
+
+bool attributes_put(services *s, http_request *r, error *err)
+{
+    const text *body = r->sink.state;
+    const char *name = stored_name(r, err);
+    durability d;
+
+    return name != NULL && stored_durability(r, &d, err) && check_object(r, body, err) &&
+           put(s, r, name, body, d, err);
+}
+
+static bool answer_attributes(services *s, http_request *r, const entry *e, error *err)
+{
+    buffer *kept = entry_attributes(s->storage, e, err);
+    text body;
+
+    if (kept == NULL)
+        return false;
+    text_init(&body);
+    text_addf(&body, "%s\n", (const char *)buffer_bytes(kept));
+    buffer_unref(kept);
+    answer_text(r, 200, "application/json", &body);
+    stored_answer_etag(s, r, e, "attributes");
+    return true;
+}
+
+bool attributes_get(services *s, http_request *r, error *err)
+{
+    const char *name = stored_name(r, err);
+    snapshot *n = name != NULL ? storage_snapshot(s->storage) : NULL;
+    const entry *e = n != NULL ? stored_find(n, name, err) : NULL;
+    const bool ok = e != NULL && answer_attributes(s, r, e, err);
+
+    snapshot_unref(n);
+    return ok;
+}

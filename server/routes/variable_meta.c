@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/routes/variable_meta.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "engine/base/clock.h"
+#include "server/routes/handlers.h"
+#include "server/routes/stored.h"
+
+/* ---- Members ----------------------------------------------------------------------------- */
+
+static void add_shape(json_writer *w, const shape *s)
+{
+    json_begin(w, "shape", '[');
+    for (int i = 0; i < s->rank; i++)
+        json_int(w, NULL, s->length[i]);
+    json_end(w, ']');
+}
+
+/* In bytes, as NumPy counts them. */
+static void add_strides(json_writer *w, const shape *s, dtype t)
+{
+    int64_t strides[RANK_MAX];
+
+    shape_strides(s, strides);
+    json_begin(w, "strides", '[');
+    for (int i = 0; i < s->rank; i++)
+        json_int(w, NULL, strides[i] * (int64_t)dtype_size(t));
+    json_end(w, ']');
+}
+
+static void add_array_interface(json_writer *w, const shape *s, dtype t)
+{
+    const char *typestr = dtype_info_of(t)->typestr;
+
+    json_begin(w, "array_interface", '{');
+    add_shape(w, s);
+    json_string(w, "typestr", typestr);
+    json_begin(w, "descr", '[');
+    json_begin(w, NULL, '[');
+    json_string(w, NULL, "");
+    json_string(w, NULL, typestr);
+    json_end(w, ']');
+    json_end(w, ']');
+    add_strides(w, s, t);
+    json_int(w, "version", 3);
+    json_end(w, '}');
+}
+
+static void add_time(json_writer *w, const char *key, int64_t date_us)
+{
+    text t;
+
+    text_init(&t);
+    clock_add_date_of(&t, date_us);
+    json_string(w, key, t.bytes);
+    text_clear(&t);
+}
+
+static void add_place(json_writer *w, const entry *e)
+{
+    char file[ENTRY_FILE];
+
+    entry_file(e, file);
+    json_string(w, "storage", entry_is_volatile(e)                  ? "memory"
+                              : entry_form(e) == FORM_MEMMAP ? "memmap"
+                                                             : "inline");
+    json_string(w, "file", file[0] == '\0' ? NULL : file);
+}
+
+static bool add_attributes(services *s, const entry *e, json_writer *w, error *err)
+{
+    buffer *text = entry_attributes(s->storage, e, err);
+
+    if (text == NULL)
+        return false;
+    json_raw(w, "attributes", buffer_bytes(text));
+    buffer_unref(text);
+    return true;
+}
+
+bool variable_add_meta(services *s, const entry *e, bool with_attributes, json_writer *w,
+                       error *err)
+{
+    const dtype t = entry_dtype(e);
+    shape shape;
+    bool ok;
+
+    entry_shape(e, &shape);
+    json_begin(w, NULL, '{');
+    json_string(w, "name", e->name);
+    json_string(w, "dtype", dtype_name(t));
+    add_shape(w, &shape);
+    add_strides(w, &shape, t);
+    json_int(w, "nbytes", entry_nbytes(e));
+    add_place(w, e);
+    json_int(w, "version", e->version);
+    json_int(w, "commit", e->commit);
+    add_time(w, "created", e->created_us);
+    add_time(w, "modified", e->modified_us);
+    add_array_interface(w, &shape, t);
+    ok = !with_attributes || add_attributes(s, e, w, err);
+    json_end(w, '}');
+    return ok;
+}
+
+/* ---- GET /v1/variables/{name}/meta --------------------------------------------------------- */
+
+static bool answer_meta(services *s, http_request *r, const entry *e, error *err)
+{
+    text body;
+    json_writer w = json_to(&body, false);
+
+    text_init(&body);
+    if (!variable_add_meta(s, e, true, &w, err)) {
+        text_clear(&body);
+        return false;
+    }
+    text_add_char(&body, '\n');
+    answer_text(r, 200, "application/json", &body);
+    stored_answer_etag(s, r, e, "meta");
+    return true;
+}
+
+bool variable_meta(services *s, http_request *r, error *err)
+{
+    const char *name = stored_name(r, err);
+    snapshot *n = name != NULL ? storage_snapshot(s->storage) : NULL;
+    const entry *e = n != NULL ? stored_find(n, name, err) : NULL;
+    const bool ok = e != NULL && answer_meta(s, r, e, err);
+
+    snapshot_unref(n);
+    return ok;
+}
+
+/* ---- GET /v1/variables ----------------------------------------------------------------------- */
+
+enum { PAGE_USUAL = 100, PAGE_MAX = 1000 };
+
+static bool read_limit(const http_request *r, size_t *limit, error *err)
+{
+    const char *text = http_query(r, "limit");
+    char *end;
+    long n = text == NULL ? PAGE_USUAL : strtol(text, &end, 10);
+
+    if (text != NULL && (*text == '\0' || *end != '\0' || n < 1 || n > PAGE_MAX))
+        return error_set(err, ERR_REQUEST, "limit is 1 to %d, not '%.40s'.", PAGE_MAX, text);
+    *limit = (size_t)n;
+    return true;
+}
+
+/* Adds a word to an address, with what is special in addresses escaped. */
+static void add_escaped(text *to, const char *word)
+{
+    for (; *word != '\0'; word++) {
+        if (isalnum((unsigned char)*word) || *word == '_')
+            text_add_char(to, *word);
+        else
+            text_addf(to, "%%%02X", (unsigned char)*word);
+    }
+}
+
+static void link_next(http_request *r, const char *prefix, size_t limit, const char *cursor)
+{
+    text link;
+
+    text_init(&link);
+    text_addf(&link, "</v1/variables?limit=%zu&cursor=", limit);
+    add_escaped(&link, cursor);
+    if (prefix[0] != '\0') {
+        text_add(&link, "&prefix=");
+        add_escaped(&link, prefix);
+    }
+    text_add(&link, ">; rel=\"next\"");
+    answer_header(r, "Link", link.bytes);
+    text_clear(&link);
+}
+
+static bool answer_page(services *s, http_request *r, const snapshot *n, size_t limit, error *err)
+{
+    const char *prefix = http_query(r, "prefix"), *cursor = http_query(r, "cursor");
+    const entry **page = arena_array(r->arena, limit + 1, sizeof *page);
+    text body;
+    json_writer w = json_to(&body, false);
+    size_t count;
+
+    prefix = prefix == NULL ? "" : prefix;
+    count = snapshot_list(n, ENTRY_VARIABLE, prefix, cursor == NULL ? "" : cursor, page, limit + 1);
+    text_init(&body);
+    json_begin(&w, NULL, '{');
+    json_begin(&w, "variables", '[');
+    for (size_t i = 0; i < count && i < limit; i++)
+        variable_add_meta(s, page[i], false, &w, err);
+    json_end(&w, ']');
+    json_int(&w, "count", snapshot_count(n, ENTRY_VARIABLE));
+    json_string(&w, "cursor", count > limit ? page[limit - 1]->name : NULL);
+    json_int(&w, "snapshot", snapshot_commit(n));
+    json_end(&w, '}');
+    text_add_char(&body, '\n');
+    answer_text(r, 200, "application/json", &body);
+    if (count > limit)
+        link_next(r, prefix, limit, page[limit - 1]->name);
+    return true;
+}
+
+bool variables_list(services *s, http_request *r, error *err)
+{
+    snapshot *n;
+    size_t limit = 0;
+    bool ok;
+
+    if (!read_limit(r, &limit, err))
+        return false;
+    n = storage_snapshot(s->storage);
+    ok = answer_page(s, r, n, limit, err);
+    snapshot_unref(n);
+    return ok;
+}

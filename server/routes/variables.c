@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "server/routes/answer.h"
+#include "server/routes/body.h"
+#include "server/routes/handlers.h"
+#include "server/routes/ranges.h"
+#include "server/routes/stored.h"
+#include "server/routes/variable_meta.h"
+
+/* ---- Reading ----------------------------------------------------------------------------- */
+
+/* The bytes of t's buffer that hold its elements, from the first to the last. */
+static void extent(const tensor *t, int64_t *from, int64_t *n)
+{
+    int64_t low = t->offset, high = t->offset;
+    const int64_t size = (int64_t)dtype_size(t->dtype);
+
+    for (int i = 0; i < t->shape.rank; i++) {
+        const int64_t reach = (t->shape.length[i] - 1) * t->strides[i];
+
+        low += reach < 0 ? reach : 0;
+        high += reach > 0 ? reach : 0;
+    }
+    *from = low * size;
+    *n = tensor_size(t) == 0 ? 0 : (high - low + 1) * size;
+}
+
+/* The part that ?slice= asks for, whole and undamaged; without a reference of its own. */
+static bool take_part(services *s, const http_request *r, const entry *e, const tensor *whole,
+                      tensor *part, error *err)
+{
+    const char *text = http_query(r, "slice");
+    slice asked = {0};
+    int64_t from, n;
+
+    if (!slice_parse(text == NULL ? "" : text, &asked, err) ||
+        !slice_apply(&asked, whole, part, err))
+        return false;
+    extent(part, &from, &n);
+    return entry_verify(s->storage, e, from, n, err);
+}
+
+static bool answer_part(services *s, http_request *r, const entry *e, const tensor *part,
+                        error *err)
+{
+    const wire_format format = answer_format(r);
+    bool done = false;
+
+    if (!ranges_answer(r, format, part, &done, err))
+        return false;
+    if (!done && !answer_tensor(r, format, part, err))
+        return false;
+    stored_answer_etag(s, r, e, wire_format_name(format));
+    answer_header(r, "Cache-Control", "private, no-cache");
+    return true;
+}
+
+static bool answer_entry(services *s, http_request *r, const entry *e, error *err)
+{
+    tensor whole, part;
+    bool ok;
+
+    if (stored_is_known(s, r, e, wire_format_name(answer_format(r)))) {
+        answer_empty(r, 304);
+        stored_answer_etag(s, r, e, wire_format_name(answer_format(r)));
+        return true;
+    }
+    if (!entry_tensor(s->storage, e, &whole, err))
+        return false;
+    ok = take_part(s, r, e, &whole, &part, err) && answer_part(s, r, e, &part, err);
+    tensor_unref(&whole);
+    return ok;
+}
+
+bool variable_get(services *s, http_request *r, error *err)
+{
+    const char *name = stored_name(r, err);
+    snapshot *n = name != NULL ? storage_snapshot(s->storage) : NULL;
+    const entry *e = n != NULL ? stored_find(n, name, err) : NULL;
+    bool ok = e != NULL;
+
+    if (ok) {
+        stored_answer_number(r, "Tensord-Snapshot", snapshot_commit(n));
+        ok = answer_entry(s, r, e, err);
+    }
+    snapshot_unref(n);
+    return ok;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+bool variable_open(services *s, http_request *r, error *err)
+{
+    return body_open(s, r, WIRE_TENSOR_BODY, err);
+}
+
+static bool read_form(const http_request *r, storage_form *result, error *err)
+{
+    static const char *const words[] = {
+        [FORM_AUTO] = "auto", [FORM_INLINE] = "inline", [FORM_MEMMAP] = "memmap"};
+    const char *word = http_query(r, "storage");
+
+    *result = FORM_AUTO;
+    for (int i = 0; word != NULL && i < 3; i++) {
+        if (strcmp(words[i], word) == 0) {
+            *result = (storage_form)i;
+            return true;
+        }
+    }
+    return word == NULL ||
+           error_set(err, ERR_REQUEST, "storage is inline, memmap or auto, not '%.40s'.", word);
+}
+
+/* What was stored, as the metadata say it. */
+static bool answer_stored(services *s, http_request *r, const char *name,
+                          const commit_result *done, error *err)
+{
+    snapshot *n = storage_snapshot(s->storage);
+    const entry *e = snapshot_find(n, name);
+    text body;
+    json_writer w = json_to(&body, false);
+
+    text_init(&body);
+    if (e != NULL && e->kind == ENTRY_VARIABLE)
+        variable_add_meta(s, e, false, &w, err);
+    else /* somebody removed it since */
+        json_raw(&w, NULL, "{}");
+    text_add_char(&body, '\n');
+    answer_text(r, done->names[0].created ? 201 : 200, "application/json", &body);
+    stored_answer_number(r, "Tensord-Commit", done->commit);
+    if (done->names[0].created)
+        answer_header(r, "Location", r->path);
+    if (e != NULL && e->commit == done->commit)
+        stored_answer_etag(s, r, e, "json");
+    snapshot_unref(n);
+    return !error_is_set(err);
+}
+
+static bool put(services *s, http_request *r, const char *name, storage_form form, durability d,
+                error *err)
+{
+    txn *x = txn_new(s->storage, NULL, d);
+    commit_result done;
+    const bool ok = stored_expect(s, r, x, name, err) &&
+                    txn_put_tensor(x, name, wire_tensor(body_root(r)), form, err) &&
+                    txn_commit(x, &done, err) && answer_stored(s, r, name, &done, err);
+
+    txn_free(x);
+    return ok;
+}
+
+bool variable_put(services *s, http_request *r, error *err)
+{
+    const char *name = stored_name(r, err);
+    storage_form form;
+    durability d;
+
+    return name != NULL && read_form(r, &form, err) && stored_durability(r, &d, err) &&
+           put(s, r, name, form, d, err);
+}
+
+bool variable_delete(services *s, http_request *r, error *err)
+{
+    const char *name = stored_name(r, err);
+    commit_result done;
+    durability d;
+    txn *x;
+    bool ok;
+
+    if (name == NULL || !stored_durability(r, &d, err))
+        return false;
+    x = txn_new(s->storage, NULL, d);
+    ok = stored_find(txn_base(x), name, err) != NULL && stored_expect(s, r, x, name, err);
+    if (ok) {
+        txn_delete(x, name);
+        ok = txn_commit(x, &done, err);
+    }
+    if (ok) {
+        answer_empty(r, 204);
+        stored_answer_number(r, "Tensord-Commit", done.commit);
+    }
+    txn_free(x);
+    return ok;
+}

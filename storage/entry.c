@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/crc32c.h"
+#include "engine/tensor/npy.h"
+#include "storage/private.h"
+
+/* ---- Life ---------------------------------------------------------------------- */
+
+entry *entry_new(const char *name, entry_kind kind)
+{
+    size_t n = strlen(name) + 1;
+    entry *e = calloc(1, sizeof *e + n);
+
+    if (e == NULL)
+        abort();
+    e->references = 1;
+    e->kind = kind;
+    memcpy(e->name, name, n);
+    return e;
+}
+
+entry *entry_ref(entry *e)
+{
+    atomic_fetch_add_explicit(&e->references, 1, memory_order_relaxed);
+    return e;
+}
+
+void entry_unref(entry *e)
+{
+    if (e == NULL || atomic_fetch_sub(&e->references, 1) > 1)
+        return;
+    content_unref(e->content);
+    content_unref(e->attributes);
+    free(e);
+}
+
+/* ---- About it ------------------------------------------------------------------ */
+
+const char *entry_kind_name(entry_kind kind)
+{
+    static const char *const names[ENTRY_KINDS] = {
+        [ENTRY_VARIABLE] = "variable",
+        [ENTRY_GRAPH] = "graph",
+    };
+
+    return names[kind];
+}
+
+dtype entry_dtype(const entry *e)
+{
+    return e->content->dtype;
+}
+
+void entry_shape(const entry *e, shape *result)
+{
+    content_shape(e->content, result);
+}
+
+int64_t entry_nbytes(const entry *e)
+{
+    return e->content->nbytes;
+}
+
+storage_form entry_form(const entry *e)
+{
+    return e->content->in_file ? FORM_MEMMAP : FORM_INLINE;
+}
+
+bool entry_is_volatile(const entry *e)
+{
+    return e->content->is_volatile;
+}
+
+void entry_file(const entry *e, char to[ENTRY_FILE])
+{
+    char name[ARRAY_NAME];
+
+    to[0] = '\0';
+    if (!e->content->in_file)
+        return;
+    array_name(e->content->file, name);
+    snprintf(to, ENTRY_FILE, "arrays/%s", name);
+}
+
+void storage_etag(storage *s, int64_t commit, char to[ENTRY_ETAG])
+{
+    snprintf(to, ENTRY_ETAG, "%08" PRIx32 "-%" PRId64, s->id, commit);
+}
+
+int64_t storage_etag_commit(storage *s, const char *etag, size_t length)
+{
+    char own[ENTRY_ETAG];
+    size_t end = 9;
+    int64_t commit = 0;
+
+    storage_etag(s, 0, own);
+    if (length <= end || memcmp(etag, own, end) != 0)
+        return -1;
+    for (; end < length && etag[end] >= '0' && etag[end] <= '9'; end++)
+        if (__builtin_mul_overflow(commit, 10, &commit) ||
+            __builtin_add_overflow(commit, etag[end] - '0', &commit))
+            return -1;
+    return end > 9 && (end == length || etag[end] == '.') ? commit : -1;
+}
+
+/* ---- Mapping ------------------------------------------------------------------- */
+
+typedef struct mapping {
+    vfs *vfs;
+    uint8_t *bytes; /* of the file, header included */
+    size_t size;
+} mapping;
+
+static void mapping_release(void *owner)
+{
+    mapping *m = owner;
+
+    m->vfs->unmap(m->vfs, m->bytes, m->size);
+    free(m);
+}
+
+/* The elements of c in its mapped file. The page behind the last element is
+ * readable to its end, as a buffer must be. */
+static buffer *map_file(content *c, error *err)
+{
+    vfs *v = c->storage->vfs;
+    mapping *m = malloc(sizeof *m);
+    int fd = array_open(c, err);
+
+    if (m == NULL)
+        abort();
+    *m = (mapping){.vfs = v, .size = (size_t)(NPY_ALIGN_PAGE + c->nbytes)};
+    if (fd >= 0) {
+        m->bytes = v->map(v, fd, m->size);
+        v->close(v, fd);
+    }
+    if (m->bytes != NULL)
+        return buffer_new_foreign(m->bytes + NPY_ALIGN_PAGE, (size_t)c->nbytes, mapping_release, m);
+    free(m);
+    error_set(err, ERR_MEMORY_BUSY, "the array's file cannot be mapped now");
+    return NULL;
+}
+
+/* ---- Checksums ----------------------------------------------------------------- */
+
+static uint32_t stored_checksum(const buffer *checksums, int64_t chunk)
+{
+    const uint8_t *p = (const uint8_t *)buffer_bytes(checksums) + 4 * chunk;
+
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static bool chunk_is_verified(content *c, int64_t chunk)
+{
+    bool verified;
+
+    pthread_mutex_lock(&c->storage->cache_lock);
+    if (c->verified == NULL)
+        c->verified = calloc((size_t)(c->nbytes / CHUNK_BYTES + 1), 1);
+    verified = c->verified != NULL && c->verified[chunk] != 0;
+    pthread_mutex_unlock(&c->storage->cache_lock);
+    return verified;
+}
+
+static void set_verified(content *c, int64_t chunk)
+{
+    pthread_mutex_lock(&c->storage->cache_lock);
+    if (c->verified != NULL)
+        c->verified[chunk] = 1;
+    pthread_mutex_unlock(&c->storage->cache_lock);
+}
+
+static bool verify_chunk(content *c, const uint8_t *elements, const buffer *checksums,
+                         int64_t chunk, error *err)
+{
+    const int64_t from = chunk * CHUNK_BYTES, left = c->nbytes - from;
+    const size_t n = (size_t)(left < CHUNK_BYTES ? left : CHUNK_BYTES);
+
+    if (chunk_is_verified(c, chunk))
+        return true;
+    if (crc32c(0, elements + from, n) != stored_checksum(checksums, chunk)) {
+        c->damaged = true;
+        return error_set(err, ERR_INTEGRITY,
+                         "bytes %" PRId64 " to %" PRId64 " of the array are damaged", from,
+                         from + (int64_t)n - 1);
+    }
+    set_verified(c, chunk);
+    return true;
+}
+
+static bool verify(content *c, const uint8_t *elements, int64_t from, int64_t n, error *err)
+{
+    buffer *checksums = content_bytes(c, err);
+    bool ok = checksums != NULL;
+
+    for (int64_t chunk = from / CHUNK_BYTES; ok && chunk * CHUNK_BYTES < from + n; chunk++)
+        ok = verify_chunk(c, elements, checksums, chunk, err);
+    buffer_unref(checksums);
+    return ok;
+}
+
+/* ---- Values -------------------------------------------------------------------- */
+
+/* Names who it is that is damaged. */
+static bool damaged(const entry *e, const error *why, error *err)
+{
+    return error_set(err, why->kind, "%s %s: %s", entry_kind_name(e->kind), e->name, why->detail);
+}
+
+static buffer *elements_of(content *c, error *err)
+{
+    buffer *bytes;
+
+    if (c->damaged) {
+        error_set(err, ERR_INTEGRITY, "the array was found damaged before");
+        return NULL;
+    }
+    if (!c->in_file)
+        return content_bytes(c, err);
+    bytes = map_file(c, err);
+    if (bytes != NULL && c->nbytes <= VERIFY_BYTES_MAX &&
+        !verify(c, buffer_bytes(bytes), 0, c->nbytes, err)) {
+        buffer_unref(bytes);
+        return NULL;
+    }
+    return bytes;
+}
+
+bool entry_tensor(storage *s, const entry *e, tensor *result, error *err)
+{
+    error why = {0};
+    buffer *bytes = elements_of(e->content, &why);
+    shape shape;
+
+    (void)s;
+    if (bytes == NULL)
+        return damaged(e, &why, err);
+    entry_shape(e, &shape);
+    tensor_wrap_take(result, bytes, e->content->dtype, &shape);
+    return true;
+}
+
+bool entry_verify(storage *s, const entry *e, int64_t from, int64_t n, error *err)
+{
+    error why = {0};
+    buffer *bytes;
+    bool ok;
+
+    (void)s;
+    if (!e->content->in_file)
+        return true;
+    if (from < 0 || n < 0 || n > e->content->nbytes - from)
+        return error_set(err, ERR_VALUE, "%s has no %" PRId64 " bytes from %" PRId64 " on", e->name,
+                         n, from);
+    bytes = map_file(e->content, &why);
+    ok = bytes != NULL && verify(e->content, buffer_bytes(bytes), from, n, &why);
+    buffer_unref(bytes);
+    return ok || damaged(e, &why, err);
+}
+
+int entry_open(storage *s, const entry *e, int64_t *offset, error *err)
+{
+    error why = {0};
+    int fd;
+
+    (void)s;
+    if (!e->content->in_file) {
+        error_set(err, ERR_VALUE, "%s is not in a file", e->name);
+        return -1;
+    }
+    *offset = NPY_ALIGN_PAGE;
+    fd = array_open(e->content, &why);
+    if (fd < 0)
+        damaged(e, &why, err);
+    return fd;
+}
+
+buffer *entry_text(storage *s, const entry *e, error *err)
+{
+    error why = {0};
+    buffer *bytes = content_bytes(e->content, &why);
+
+    (void)s;
+    if (bytes == NULL)
+        damaged(e, &why, err);
+    return bytes;
+}
+
+buffer *entry_attributes(storage *s, const entry *e, error *err)
+{
+    error why = {0};
+    buffer *bytes;
+
+    (void)s;
+    if (e->attributes == NULL) {
+        bytes = buffer_new(NULL, sizeof "{}", err);
+        if (bytes != NULL)
+            memcpy(buffer_bytes(bytes), "{}", sizeof "{}");
+        return bytes;
+    }
+    bytes = content_bytes(e->attributes, &why);
+    if (bytes == NULL)
+        damaged(e, &why, err);
+    return bytes;
+}

@@ -1,0 +1,10 @@
+/* schema -- the tables of the index, as SQL files built into the program.
+ *
+ * schema/N.sql takes an index from format N - 1 to format N. A file that was released is
+ * never changed. */
+#pragma once
+
+enum { SCHEMA_FORMAT = 1 };
+
+/* The text of schema/1.sql. */
+extern const char schema_1[];

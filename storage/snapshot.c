@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/private.h"
+
+snapshot *storage_snapshot(storage *s)
+{
+    snapshot *n;
+
+    pthread_mutex_lock(&s->lock);
+    n = snapshot_ref(s->current);
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+snapshot *snapshot_ref(snapshot *n)
+{
+    atomic_fetch_add_explicit(&n->references, 1, memory_order_relaxed);
+    return n;
+}
+
+void snapshot_unref(snapshot *n)
+{
+    if (n == NULL || atomic_fetch_sub(&n->references, 1) > 1)
+        return;
+    names_unref(n->names);
+    free(n);
+}
+
+int64_t snapshot_commit(const snapshot *n)
+{
+    return n->commit;
+}
+
+int64_t snapshot_count(const snapshot *n, entry_kind kind)
+{
+    return n->count[kind];
+}
+
+const entry *snapshot_find(const snapshot *n, const char *name)
+{
+    return names_find(n->names, name);
+}
+
+size_t snapshot_list(const snapshot *n, entry_kind kind, const char *prefix, const char *after,
+                     const entry **found, size_t room)
+{
+    const size_t length = strlen(prefix);
+    const bool from_prefix = strcmp(after, prefix) < 0;
+    const entry *e = names_after(n->names, from_prefix ? prefix : after, from_prefix);
+    size_t count = 0;
+
+    while (e != NULL && count < room && strncmp(e->name, prefix, length) == 0) {
+        if (e->kind == kind)
+            found[count++] = e;
+        e = names_after(n->names, e->name, false);
+    }
+    return count;
+}

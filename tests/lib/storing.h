@@ -1,0 +1,40 @@
+/* storing -- what tests of storage do all the time. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "storage/storage.h"
+
+/* The path of a new, empty directory below $TMPDIR or /tmp; scratch_remove removes it
+ * with all that is in it and frees the path. */
+char *scratch_new(void);
+void scratch_remove(char *path);
+
+/* How many files are below a directory of the data directory, such as "arrays". */
+int scratch_files(const char *path, const char *directory);
+
+/* Waits until there are n, for at most 10 s; whether that came about. */
+bool scratch_files_become(const char *path, const char *directory, int n);
+
+/* Opens with default options; fails the test if that fails. */
+storage *open_or_fail(const char *path);
+
+/* A vector of n float64: first, first + 1, ... */
+tensor vector_of(int64_t n, double first);
+
+/* Whether t is that vector. */
+bool is_vector(const tensor *t, int64_t n, double first);
+
+/* Stores such a vector in a transaction of its own; the number of its commit, or -1 and
+ * the error. */
+int64_t put_vector(storage *s, const char *name, int64_t n, double first, error *err);
+
+/* Removes a name in a transaction of its own. */
+bool delete_name(storage *s, const char *name, error *err);
+
+/* Whether name is such a vector at present; an error is false. */
+bool has_vector(storage *s, const char *name, int64_t n, double first);
+
+/* Whether there is such a name at present. */
+bool has_name(storage *s, const char *name);

@@ -177,7 +177,7 @@ bool path_find(path *p, graph *g, const gradient_query *query, error *err)
     for (int i = 0; i < count; i++) {
         const node *n = g->nodes[i];
 
-        if (!path_place(p, n)->needed || n->input_count == 0)
+        if (!path_place(p, n)->needed || n->op == &op_input || n->op == &op_constant)
             continue;
         if (n->definition == NULL ? !visit(p, n, err)
                                   : leads_on(p, n) && !visit_definition(p, n, err))

@@ -2,14 +2,20 @@
 /* The gradient of one operation, from the texts of its row. */
 #include "engine/grad/private.h"
 
-enum { NAMES_MAX = OP_PARAMS + 2 * OP_OUTPUTS };
-
 /* What a text may name: the parameters, the results, the incoming gradients. */
 typedef struct scope {
-    const char *names[NAMES_MAX];
-    lang_value values[NAMES_MAX];
+    const char **names;
+    lang_value *values;
     int count;
 } scope;
+
+static scope scope_for(const node *n, arena *a)
+{
+    const size_t room = (size_t)(n->op->param_count + 2 * n->output_count + 1);
+
+    return (scope){arena_array(a, room, sizeof(char *)), arena_array(a, room, sizeof(lang_value)),
+                   0};
+}
 
 static void bind(scope *s, const char *name, lang_value v)
 {
@@ -46,6 +52,17 @@ static bool bind_results(const step *s, scope *to, error *err)
     return true;
 }
 
+static bool any_complex(const node *n)
+{
+    for (int i = 0; i < n->input_count; i++)
+        if (n->inputs[i].node != NULL && dtype_is_complex(value_type(n->inputs[i])->dtype))
+            return true;
+    for (int i = 0; i < n->output_count; i++)
+        if (dtype_is_complex(n->types[i].dtype))
+            return true;
+    return false;
+}
+
 static bool any_wanted(const step *s, int first, int count)
 {
     for (int i = first; i < first + count; i++)
@@ -79,17 +96,19 @@ static bool parameter_gradients(const step *s, const op_param *p, const scope *n
 bool row_gradients(const step *s, value *gradients, error *err)
 {
     const op_def *op = s->node->op;
-    scope *names = arena_alloc(s->graph->arena, sizeof *names);
+    scope names = scope_for(s->node, s->graph->arena);
 
     for (int i = 0; i < op->param_count; i++)
-        bind(names, op->params[i].name, parameter(s->node, &op->params[i], s->graph->arena));
-    if (!bind_results(s, names, err))
+        bind(&names, op->params[i].name, parameter(s->node, &op->params[i], s->graph->arena));
+    if (!bind_results(s, &names, err))
         return false;
+    if (!any_complex(s->node)) /* nothing to conjugate, so no node for it */
+        bind(&names, "conj", lang_identity());
     for (int i = 0; i < op->param_count; i++) {
         const op_param *p = &op->params[i];
 
         if ((p->kind == PARAM_TENSOR || p->kind == PARAM_TENSORS) &&
-            !parameter_gradients(s, p, names, gradients, err))
+            !parameter_gradients(s, p, &names, gradients, err))
             return false;
     }
     return true;

@@ -403,6 +403,27 @@ bool builtin_convert(tracer *tr, const lang_value *type, const arguments *args, 
     return true;
 }
 
+/* ---- For texts of our own ------------------------------------------------------- */
+
+static bool run_identity(tracer *tr, const arguments *args, lang_value *result, error *err)
+{
+    static const char *const names[] = {"x"};
+    const lang_value *x = NULL;
+
+    (void)tr;
+    if (!builtin_take("identity", args, names, 1, 1, &x, err))
+        return false;
+    *result = *x;
+    return true;
+}
+
+lang_value lang_identity(void)
+{
+    static const lang_builtin identity = {"identity", run_identity};
+
+    return (lang_value){.kind = LANG_BUILTIN, .builtin = &identity};
+}
+
 /* ---- The table
  * ------------------------------------------------------------------------------------- */
 

@@ -164,6 +164,9 @@ lang_value lang_of_attr(arena *a, const attr *attr);
  * known while the graph is built. */
 lang_value lang_of_known(value v);
 
+/* A function that gives what it is given. */
+lang_value lang_identity(void);
+
 /* What a call of an operation gives its parameter p: a tensor or None, the tuple of
  * tensors of a list, or an attribute in the form in which a call takes it. */
 lang_value lang_of_param(arena *a, const op_param *p, const value *inputs, int count,

@@ -88,6 +88,7 @@ static const gradient_case cases[] = {
     {"getitem", "a[a > 1]", "2,3", 0},
     {"getitem", "exp(a[a > 1]) * b", "2,3|", 0},
     {"getitem", "a[a > 1] * b[a > 1]", "2,3|2,3", 0},
+    {"getitem", "a[a > 1] * b[b > 0]", "=0.5 2 0.3|=1 2 3", 0},
     {"getitem", "a[a > 9]", "2,3", 0},
     {"setitem", "setitem(a, (b,), key='1')", "2,3|3", 0},
     {"setitem", "setitem(a, (b,), key='0, 1:')", "2,3|", 0},

@@ -158,19 +158,15 @@ static void load_leaf(worker *w, int k, int64_t at, int64_t n, int64_t padded)
     memset(w->spare[k] + (size_t)n * l->size, 0, (size_t)(padded - n) * l->size);
 }
 
-/* Asks for the cache lines that the tile after the next will read. */
-static void prefetch(const worker *w, int64_t at, int64_t n)
+/* Asks for the cache lines of one leaf that the tile after the next will read. */
+static void prefetch(const worker *w, int k, int64_t at, int64_t n)
 {
-    const tile_program *p = w->program;
+    const tile_leaf *l = &w->program->leaves[k];
+    const char *next = w->machine->leaf[k] + (w->offset[k] + at + 2 * n) * (int64_t)l->size;
 
-    for (int k = 0; k < p->leaf_count; k++) {
-        const tile_leaf *l = &p->leaves[k];
-        const char *next = w->machine->leaf[k] + (w->offset[k] + at + 2 * n) * (int64_t)l->size;
-
-        if (l->access == LEAF_DENSE)
-            for (int64_t i = 0; i < n * (int64_t)l->size; i += 64)
-                __builtin_prefetch(next + i);
-    }
+    if (l->access == LEAF_DENSE)
+        for (int64_t i = 0; i < n * (int64_t)l->size; i += 64)
+            __builtin_prefetch(next + i);
 }
 
 void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
@@ -181,7 +177,6 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
 
     for (int k = 0; k < p->leaf_count; k++)
         load_leaf(w, k, at, n, padded);
-    prefetch(w, at, n);
     for (int k = 0; out >= 0 && k < p->output_count; k++)
         w->operand[first_output + k] =
             n == padded ? w->machine->output[k] + (size_t)out * p->outputs[k].size
@@ -191,8 +186,12 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
         const void *in[TILE_INPUTS] = {w->operand[t->in[0]], w->operand[t->in[1]],
                                        w->operand[t->in[2]]};
 
+        if (i < p->leaf_count) /* a few lines at a time: the processor waits for few only */
+            prefetch(w, i, at, n);
         t->kernel((size_t)(t->exact ? n : padded), w->operand[t->out], in);
     }
+    for (int k = p->instruction_count; k < p->leaf_count; k++)
+        prefetch(w, k, at, n);
     for (int k = 0; out >= 0 && n != padded && k < p->output_count; k++)
         memcpy(w->machine->output[k] + (size_t)out * p->outputs[k].size,
                w->spare[first_output + k], (size_t)n * p->outputs[k].size);

@@ -6,6 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/exec/pool.h"
+#include "engine/grad/grad.h"
 #include "engine/lang/lang.h"
 #include "engine/plan/plan.h"
 #include "engine/rewrite/rewrite.h"
@@ -449,6 +450,7 @@ void engine_init(int threads)
 {
     ops_init();
     lang_init();
+    grad_init();
     rules_init();
     exec_init(threads);
 }

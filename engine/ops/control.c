@@ -45,7 +45,6 @@ static op_def rows[] = {
         .infer = infer_cond,
         .control = CONTROL_COND,
         .traits = OP_CONTROL,
-        .grad = {NULL, "cond(pred, grad_of(true_fn, g), grad_of(false_fn, g))"},
         .doc = "Result of the first function if the predicate is true, else of the second; only "
                "that one is evaluated.",
         .example = "cond(2 > 1, lambda: 10, lambda: 20)",

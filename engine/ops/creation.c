@@ -66,6 +66,11 @@ static double number_of(const attr *a)
     return a->kind == ATTR_INT ? (double)a->integer : a->real;
 }
 
+static bool is_whole(const attr *a)
+{
+    return a->kind == ATTR_INT || (a->kind == ATTR_DYNAMIC && !dtype_is_float(a->dtype));
+}
+
 /* start, stop and step as given: one number alone is the stop. */
 static bool arange_of(const op_call *call, progression *p, int64_t *length, error *err)
 {
@@ -75,7 +80,7 @@ static bool arange_of(const op_call *call, progression *p, int64_t *length, erro
     const attr *step = &call->attrs[2];
     double count;
 
-    p->whole = start->kind == ATTR_INT && stop->kind == ATTR_INT && step->kind == ATTR_INT;
+    p->whole = is_whole(start) && is_whole(stop) && is_whole(step);
     if (start->kind == ATTR_DYNAMIC || stop->kind == ATTR_DYNAMIC || step->kind == ATTR_DYNAMIC) {
         *length = LENGTH_UNKNOWN;
         return true;

@@ -75,7 +75,7 @@ typedef struct attr {
     int64_t integer;
     double real;
     const char *text;
-    dtype dtype;
+    dtype dtype;                /* ATTR_DTYPE; ATTR_DYNAMIC: of the value */
     int n;                      /* ATTR_INTS, ATTR_LIST, ATTR_INDEX: how many */
     const struct attr *items;   /* ATTR_LIST: n of them */
     const int64_t *ints;        /* ATTR_INTS: INT64_MIN where dynamic[i] decides */
@@ -226,7 +226,9 @@ struct op_def {
     const char *lower;     /* a function body; parameters by their names */
 
     /* Per input: its gradient in our own language. Names: the parameters, r (or
-     * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL: zero. */
+     * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL, and a text
+     * that gives None, is zero; for a list of tensors the text gives a tuple. See
+     * engine/grad/grad.h for what no text needs to say. */
     const char *grad[OP_INPUTS];
     bool no_grad;    /* zero for every input, everywhere: comparisons, floor .. */
     unsigned traits; /* op_traits */

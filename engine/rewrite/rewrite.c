@@ -101,6 +101,18 @@ static bool build_replacement(rewriter *r, const rule *rule, const value variabl
     return true;
 }
 
+/* Whether the replacement has the node's type whatever data decide: of lengths that are
+ * not known nobody can say that those of two variables are the same. */
+static bool keeps_type(const node *n, value replacement, const value variables[RULE_VARIABLES])
+{
+    int tensors = 0;
+
+    for (int i = 0; i < RULE_VARIABLES; i++)
+        tensors += variables[i].node != NULL && value_type(variables[i])->shape.rank > 0;
+    return type_equal(value_type(replacement), &n->types[0]) &&
+           (tensors <= 1 || shape_is_known(&n->types[0].shape));
+}
+
 /* Replaces the node by what the first rule that fits gives. A rule whose replacement
  * has another type, or none, does not fit. */
 static void apply_rules(rewriter *r, const node *n, value *outputs)
@@ -119,7 +131,7 @@ static void apply_rules(rewriter *r, const node *n, value *outputs)
             !rule_matches(&rules[i], n->op, n->inputs, n->input_count, n->attrs, variables) ||
             !rule_takes(&rules[i], n->types[0].dtype, variables) ||
             !build_replacement(r, &rules[i], variables, &result, &ignored) ||
-            !type_equal(value_type(result), &n->types[0]))
+            !keeps_type(n, result, variables))
             continue;
         outputs[0] = result;
         r->options->fired++;

@@ -62,7 +62,7 @@ static void every_row_has_a_gradient_or_says_it_has_none(void **state)
 
     (void)state;
     for (size_t i = 0; i < count; i++) {
-        bool any = all[i]->lower != NULL;
+        bool any = all[i]->lower != NULL || (all[i]->traits & OP_CONTROL) != 0;
 
         for (int k = 0; k < OP_INPUTS; k++)
             any = any || all[i]->grad[k] != NULL;

@@ -48,7 +48,7 @@ static bool step_back(path *p, const node *n, error *err)
     for (int i = 0; i < n->input_count; i++)
         wanted[i] = n->inputs[i].node != NULL && grad_takes(value_type(n->inputs[i])->dtype) &&
                     path_place(p, path_value(p, n->inputs[i]).node)->reached;
-    if (!(n->op->is_cond ? choice_gradients : row_gradients)(&s, gradients, err))
+    if (!(n->op->control == CONTROL_COND ? choice_gradients : row_gradients)(&s, gradients, err))
         return false;
     for (int i = 0; i < n->input_count; i++)
         if (gradients[i].node != NULL && !add_to(p, n->inputs[i], gradients[i], err))

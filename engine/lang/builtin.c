@@ -442,6 +442,11 @@ static const lang_builtin builtins[] = {
     {"hessian", derivative_hessian},
     {"vjp", derivative_vjp},
     {"jvp", derivative_jvp},
+    {"while_loop", loop_while},
+    {"scan", loop_scan},
+    {"fori_loop", loop_fori},
+    {"map", loop_map},
+    {"case", loop_case},
 };
 
 const lang_builtin *builtin_find(const char *name)

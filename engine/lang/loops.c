@@ -161,7 +161,7 @@ bool loop_while(tracer *tr, const arguments *args, lang_value *result, error *er
     const op_def *op = op_find("while_loop", 10);
     const lang_value *taken[4];
     attr attrs[3] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_GRAPH}, {0}};
-    type types[OP_OUTPUTS];
+    type *types = arena_array(tr->arena, OP_OUTPUTS, sizeof *types);
     value outputs[OP_OUTPUTS];
     group variables;
     bool changed = true;
@@ -282,7 +282,7 @@ static value *operands_of(tracer *tr, const scan_call *c, int *count)
 static bool make_scan(tracer *tr, scan_call *c, value outputs[OP_OUTPUTS], error *err)
 {
     const op_def *op = op_find("scan", 4);
-    type types[OP_OUTPUTS];
+    type *types = arena_array(tr->arena, OP_OUTPUTS, sizeof *types);
     bool changed = true;
     value *operands;
     int count, params;

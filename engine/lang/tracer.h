@@ -183,6 +183,9 @@ bool builtin_take(const char *who, const arguments *args, const char *const *nam
 builtin_fn derivative_grad, derivative_value_and_grad, derivative_jacobian, derivative_hessian,
     derivative_vjp, derivative_jvp;
 
+/* Loops and choices whose functions have parameters (loops.c). */
+builtin_fn loop_while, loop_scan, loop_fori, loop_map, loop_case;
+
 /* The function of the language with this name, or NULL. */
 const lang_builtin *builtin_find(const char *name);
 /* dtype(x): a number or array of that type. */

@@ -36,6 +36,22 @@ static const value *incoming(path *p, const node *n)
     return NULL;
 }
 
+/* How the gradients of a node's inputs are found. */
+static bool input_gradients(const step *s, value *gradients, error *err)
+{
+    switch (s->node->op->control) {
+    case CONTROL_COND:
+        return choice_gradients(s, gradients, err);
+    case CONTROL_WHILE:
+        return while_gradients(s, gradients, err);
+    case CONTROL_SCAN:
+        return scan_gradients(s, gradients, err);
+    case CONTROL_NONE:
+        break;
+    }
+    return row_gradients(s, gradients, err);
+}
+
 static bool step_back(path *p, const node *n, error *err)
 {
     arena *a = p->graph->arena;
@@ -48,7 +64,7 @@ static bool step_back(path *p, const node *n, error *err)
     for (int i = 0; i < n->input_count; i++)
         wanted[i] = n->inputs[i].node != NULL && grad_takes(value_type(n->inputs[i])->dtype) &&
                     path_place(p, path_value(p, n->inputs[i]).node)->reached;
-    if (!(n->op->control == CONTROL_COND ? choice_gradients : row_gradients)(&s, gradients, err))
+    if (!input_gradients(&s, gradients, err))
         return false;
     for (int i = 0; i < n->input_count; i++)
         if (gradients[i].node != NULL && !add_to(p, n->inputs[i], gradients[i], err))

@@ -13,7 +13,8 @@
  *   - No value (NULL, None) is zero. A row with no_grad passes nothing on.
  *   - Integers and bools have no gradient, neither as inputs nor as results.
  *   - An operation that is defined by others is replaced by its definition. A choice is
- *     a choice between its branches' gradients, so the branch not taken costs nothing.
+ *     a choice between its branches' gradients, so the branch not taken costs nothing; a
+ *     loop is walked backwards along recorded values.
  *
  * Complex numbers. The gradient of a real y for z = a + bi is dy/da + i dy/db, twice the
  * derivative for the conjugate of z (conjugate Wirtinger calculus; TensorFlow's and
@@ -24,7 +25,7 @@
  * Lengths that only data decide are no obstacle: where it is not known whether an axis
  * was stretched, sum_to finds out when it runs.
  *
- * Reading order: grad.h, private.h, grad.c, path.c, row.c, fit.c, control.c, check.c. */
+ * Reading order: grad.h, private.h, grad.c, path.c, row.c, fit.c, control.c, loops.c, check.c. */
 #pragma once
 
 #include "engine/lang/lang.h"

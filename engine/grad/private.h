@@ -52,6 +52,10 @@ bool row_gradients(const step *s, value *gradients, error *err);
 /* The same for a choice. */
 bool choice_gradients(const step *s, value *gradients, error *err);
 
+/* The same for loops (loops.c). */
+bool scan_gradients(const step *s, value *gradients, error *err);
+bool while_gradients(const step *s, value *gradients, error *err);
+
 /* ---- Fitting (fit.c) ---------------------------------------------------------------------- */
 
 /* Applies an operation that has one result, by its name. attrs may be NULL: defaults. */

@@ -124,8 +124,9 @@ bool graph_map_copy(graph_map *m, const node *n, error *err)
         return copy_leaf(m, n, err);
     for (int i = 0; i < n->input_count; i++)
         inputs[i] = graph_map_get(m, n->inputs[i]);
-    given = (n->op->traits & OP_CONTROL) != 0 ? subgraph_rebuild(m->to, n, inputs, err)
-                                              : graph_map_attrs(m, n);
+    given = graph_map_attrs(m, n);
+    if ((n->op->traits & OP_CONTROL) != 0)
+        given = subgraph_rebuild(m->to, n, inputs, given, err);
     if (given == NULL)
         return false;
     copy = graph_apply(m->to, n->op, inputs, graph_own_inputs(n), given, outputs, err);

@@ -297,7 +297,8 @@ graph *graph_begin_function(graph *g, const node *n, const value *inputs, int fu
     return to;
 }
 
-const attr *subgraph_rebuild(graph *g, const node *n, const value *inputs, error *err)
+const attr *subgraph_rebuild(graph *g, const node *n, const value *inputs, const attr *mapped,
+                             error *err)
 {
     attr *attrs = arena_array(g->arena, (size_t)n->op->attr_count + 1, sizeof *attrs);
 
@@ -305,7 +306,7 @@ const attr *subgraph_rebuild(graph *g, const node *n, const value *inputs, error
         graph_map *map;
         graph *to;
 
-        attrs[i] = n->attrs[i];
+        attrs[i] = mapped[i];
         if (attrs[i].kind != ATTR_GRAPH)
             continue;
         to = graph_begin_function(g, n, inputs, i, &map, err);

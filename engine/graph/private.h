@@ -22,8 +22,9 @@ const value *subgraph_inputs(graph *g, const op_def *op, const value *inputs, in
 const type *subgraph_types(graph *g, const op_def *op, const value *inputs, int own,
                            const attr *attrs, int *output_count, error *err);
 
-/* The attributes with their sub-graphs built anew for the types of these inputs. */
-const attr *subgraph_rebuild(graph *g, const node *from, const value *inputs, error *err);
+/* The attributes, as mapped, with the sub-graphs built anew for these inputs' types. */
+const attr *subgraph_rebuild(graph *g, const node *from, const value *inputs, const attr *mapped,
+                             error *err);
 
 /* The graph of op->lower for these inputs, as node.definition is described. */
 graph *definition_new(graph *g, const op_def *op, const value *inputs, int count,

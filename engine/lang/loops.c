@@ -41,6 +41,34 @@ static lang_value show_group(tracer *tr, const value *values, int count, bool is
     return is_tuple ? tracer_sequence(tr, LANG_TUPLE, items, count) : items[0];
 }
 
+/* The operands that a printed call names in a list, each a value of its own; false,
+ * without an error, if the call has no such list. */
+static bool read_operands(tracer *tr, const arguments *args, const char *who, group *result,
+                          error *err)
+{
+    for (int i = 0; i < args->keyword_count; i++) {
+        lang_value list = args->values[args->count + i];
+
+        if (strcmp(args->keywords[i], "operands") != 0 || list.kind != LANG_LIST)
+            continue;
+        list.kind = LANG_TUPLE;
+        return read_group(tr, &list, who, result, err);
+    }
+    return false;
+}
+
+/* The arguments with the list of operands under another name. */
+static arguments renamed(tracer *tr, const arguments *args, const char *name)
+{
+    const char **keywords = arena_array(tr->arena, (size_t)args->keyword_count + 1, sizeof *keywords);
+    arguments result = *args;
+
+    for (int i = 0; i < args->keyword_count; i++)
+        keywords[i] = strcmp(args->keywords[i], "operands") == 0 ? name : args->keywords[i];
+    result.keywords = keywords;
+    return result;
+}
+
 /* ---- Tracing with parameters ------------------------------------------------------- */
 
 /* A function that is traced as a sub-graph. */
@@ -70,9 +98,7 @@ static bool add_params(tracer *tr, const group *like, const type *types, const c
     *result = *like;
     result->values = arena_array(tr->arena, (size_t)like->count + 1, sizeof *result->values);
     for (int i = 0; i < like->count; i++) {
-        const char *full = like->is_tuple ? arena_format(tr->arena, "%s_%d", name, i) : name;
-
-        result->values[i] = graph_input(tr->graph, full, &types[i], err);
+        result->values[i] = graph_input(tr->graph, name, &types[i], err);
         if (result->values[i].node == NULL)
             return false;
     }
@@ -163,14 +189,14 @@ bool loop_while(tracer *tr, const arguments *args, lang_value *result, error *er
     attr attrs[3] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_GRAPH}, {0}};
     type *types = arena_array(tr->arena, OP_OUTPUTS, sizeof *types);
     value outputs[OP_OUTPUTS];
+    const arguments given = renamed(tr, args, "init");
     group variables;
-    bool changed = true;
+    bool changed = true, listed;
     int count;
 
-    if (args->count + args->keyword_count > 0 && args->values[0].kind == LANG_ATTR)
-        return call_op(tr, op, args, result, err);
-    if (!builtin_take("while_loop", args, names, 4, 3, taken, err) ||
-        !read_group(tr, taken[2], "while_loop", &variables, err))
+    listed = read_operands(tr, args, "while_loop", &variables, err);
+    if (error_is_set(err) || !builtin_take("while_loop", &given, names, 4, 3, taken, err) ||
+        (!listed && !read_group(tr, taken[2], "while_loop", &variables, err)))
         return false;
     for (int i = 0; changed && i < TRIES; i++) {
         if (!graph_param_types(op, variables.values, variables.count, attrs, 1, types, &count,
@@ -190,7 +216,8 @@ bool loop_while(tracer *tr, const arguments *args, lang_value *result, error *er
         return false;
     if (apply(tr, "while_loop", variables.values, variables.count, attrs, outputs, err) == NULL)
         return false;
-    *result = show_group(tr, outputs, variables.count, variables.is_tuple);
+    *result = show_group(tr, outputs, variables.count,
+                         listed ? variables.count != 1 : variables.is_tuple);
     return true;
 }
 
@@ -200,7 +227,8 @@ bool loop_while(tracer *tr, const arguments *args, lang_value *result, error *er
 typedef enum scan_form {
     FORM_SCAN, /* f(carry, x) gives (carry, y) */
     FORM_FORI, /* f(x, carry) gives carry */
-    FORM_MAP   /* f(x) gives y */
+    FORM_MAP,  /* f(x) gives y */
+    FORM_FLAT  /* f(operands ..) gives carried values and then stacked ones, as printed */
 } scan_form;
 
 typedef struct scan_call {
@@ -225,6 +253,12 @@ static bool add_scan_results(tracer *tr, scan_call *c, const lang_value *v, erro
     lang_value pair;
 
     c->stacked = (group){.is_tuple = true};
+    if (c->form == FORM_FLAT && !add_results(tr, v, c->who, &carried, err))
+        return false;
+    if (c->form == FORM_FLAT) {
+        c->stacked.count = carried.count - c->carry.count;
+        return true;
+    }
     if (c->form == FORM_FORI)
         return add_results(tr, v, c->who, &carried, err);
     if (c->form == FORM_MAP)
@@ -238,29 +272,37 @@ static bool add_scan_results(tracer *tr, scan_call *c, const lang_value *v, erro
             add_results(tr, &pair.sequence->items[1], c->who, &c->stacked, err));
 }
 
-static graph *trace_scan(tracer *tr, scan_call *c, const type *types, error *err)
+/* The arguments that the function is called with. */
+static arguments scan_arguments(tracer *tr, const scan_call *c, const group *carry, const group *x)
 {
     const lang_value none = {.kind = LANG_NONE};
-    lang_value given[2], v;
-    arguments args = {.count = 2, .values = given};
+    lang_value *given = arena_array(tr->arena, OP_OUTPUTS + 2, sizeof *given);
+    const int first = c->form == FORM_FORI ? 1 : 0;
+
+    if (c->form == FORM_FLAT) {
+        for (int i = 0; i < carry->count + x->count; i++)
+            given[i] = lang_of_value(i < carry->count ? carry->values[i]
+                                                      : x->values[i - carry->count]);
+        return (arguments){.count = carry->count + x->count, .values = given};
+    }
+    given[first] = show_group(tr, carry->values, carry->count, carry->is_tuple);
+    given[1 - first] = x->count == 0 ? none : show_group(tr, x->values, x->count, x->is_tuple);
+    if (c->form == FORM_MAP)
+        return (arguments){.count = 1, .values = &given[1]};
+    return (arguments){.count = 2, .values = given};
+}
+
+static graph *trace_scan(tracer *tr, scan_call *c, const type *types, error *err)
+{
+    arguments args;
     group carry, x;
+    lang_value v;
     tracing t;
 
     if (!trace_begin(tr, &t, err) || !add_params(tr, &c->carry, types, "carry", &carry, err) ||
         !add_params(tr, &c->walked, types + c->carry.count, "x", &x, err))
         return NULL;
-    given[0] = show_group(tr, carry.values, carry.count, carry.is_tuple);
-    given[1] = x.count == 0 ? none : show_group(tr, x.values, x.count, x.is_tuple);
-    if (c->form == FORM_FORI) {
-        const lang_value first = given[0];
-
-        given[0] = given[1];
-        given[1] = first;
-    }
-    if (c->form == FORM_MAP) {
-        args.values = &given[1];
-        args.count = 1;
-    }
+    args = scan_arguments(tr, c, &carry, &x);
     if (!call_value(tr, c->f, &args, &v, err) || !add_scan_results(tr, c, &v, err))
         return NULL;
     return trace_end(tr, &t);
@@ -302,6 +344,47 @@ static bool make_scan(tracer *tr, scan_call *c, value outputs[OP_OUTPUTS], error
     return apply(tr, "scan", operands, count, c->attrs, outputs, err) != NULL;
 }
 
+/* Whether the call is one of the operation itself, as programs are printed. */
+static bool is_printed(const arguments *args)
+{
+    for (int i = 0; i < args->keyword_count; i++)
+        if (strcmp(args->keywords[i], "operands") == 0)
+            return true;
+    return false;
+}
+
+/* scan(f, operands=[..], carries=1, length=None): all values are arguments of f. */
+static bool printed_scan(tracer *tr, const arguments *args, lang_value *result, error *err)
+{
+    static const char *const names[] = {"f", "operands", "carries", "length"};
+    const op_def *op = op_find("scan", 4);
+    const lang_value *taken[4];
+    scan_call c = {.who = "scan", .form = FORM_FLAT};
+    value outputs[OP_OUTPUTS];
+    int64_t carries = 1;
+    int count;
+
+    if (!builtin_take("scan", args, names, 4, 2, taken, err) ||
+        !read_operands(tr, args, "scan", &c.carry, err))
+        return error_set(err, ERR_ARGUMENT, "scan: operands must be a list");
+    if (taken[2] != NULL && !scalar_as_int64(taken[2], &carries))
+        return error_set(err, ERR_ARGUMENT, "scan: carries must be an integer");
+    if (carries < 0 || carries > c.carry.count)
+        return error_set(err, ERR_ARGUMENT, "scan: carries is out of range");
+    c.f = taken[0];
+    c.walked = (group){true, c.carry.count - (int)carries, c.carry.values + carries};
+    c.carry.count = (int)carries;
+    if (taken[3] != NULL && taken[3]->kind != LANG_NONE &&
+        (!convert_attr(tr, taken[3], &c.attrs[2], err) ||
+         !op_attr_convert(op, op_attr_param(op, 2), &c.attrs[2], tr->arena, err)))
+        return false;
+    if (!make_scan(tr, &c, outputs, err))
+        return false;
+    count = c.carry.count + c.stacked.count;
+    *result = show_group(tr, outputs, count, count != 1);
+    return true;
+}
+
 bool loop_scan(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
     static const char *const names[] = {"f", "carry", "xs", "length"};
@@ -311,9 +394,8 @@ bool loop_scan(tracer *tr, const arguments *args, lang_value *result, error *err
     value outputs[OP_OUTPUTS];
     lang_value parts[2];
 
-    for (int i = 0; i < args->keyword_count; i++) /* as programs are printed */
-        if (strcmp(args->keywords[i], "carries") == 0)
-            return call_op(tr, op, args, result, err);
+    if (is_printed(args))
+        return printed_scan(tr, args, result, err);
     if (!builtin_take("scan", args, names, 4, 2, taken, err))
         return false;
     c.f = taken[0];

@@ -53,11 +53,10 @@ static op_def rows[] = {
     {
         .name = "while_loop",
         .family = "Control flow",
-        .signature = "cond_fn: graph, body_fn: graph, init: tensors, limit: int = None",
+        .signature = "cond_fn: graph, body_fn: graph, operands: tensors, limit: int = None",
         .infer = infer_while,
         .control = CONTROL_WHILE,
         .traits = OP_CONTROL,
-        .no_grad = true,
         .doc = "Loop variables after the body was applied as often as the condition holds.",
         .example = "while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y * 2), (0, 1))",
         .gives = "(5, 32)",
@@ -69,7 +68,6 @@ static op_def rows[] = {
         .infer = infer_scan,
         .control = CONTROL_SCAN,
         .traits = OP_CONTROL,
-        .no_grad = true,
         .doc = "Carried values after f was applied along axis 0, and what it gave on the way, "
                "stacked.",
         .example = "scan(lambda c, x: (c + x, c * x), 1, [1, 2, 3])",

@@ -381,13 +381,13 @@ static bool apply_chosen(rewriter *r, const node *n, const value *inputs, value 
 }
 
 /* Control flow: the same node with its functions rewritten. */
-static bool apply_control(rewriter *r, const node *n, const value *inputs, value *outputs,
-                          error *err)
+static bool apply_control(rewriter *r, const node *n, const value *inputs, const attr *mapped,
+                          value *outputs, error *err)
 {
     attr *attrs = arena_array(r->to->arena, (size_t)n->op->attr_count + 1, sizeof *attrs);
 
     for (int i = 0; i < n->op->attr_count; i++) {
-        attrs[i] = n->attrs[i];
+        attrs[i] = mapped[i];
         if (attrs[i].kind != ATTR_GRAPH)
             continue;
         attrs[i].graph = rewrite_function(r, n, i, inputs, err);
@@ -412,7 +412,7 @@ static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
     if (n->op->control == CONTROL_COND && value_constant(inputs[0]) != NULL)
         ok = apply_chosen(r, n, inputs, outputs, err);
     else if (n->op->control != CONTROL_NONE)
-        ok = apply_control(r, n, inputs, outputs, err);
+        ok = apply_control(r, n, inputs, graph_map_attrs(map, n), outputs, err);
     else if (has_mask(n))
         ok = apply_masked(r, n, inputs, outputs, err);
     else

@@ -31,15 +31,31 @@ void graph_release(graph *g)
     g->count = g->inner_count = 0;
 }
 
+/* Sub-graphs and definitions count as well: what is in each of many nodes adds up. */
+static bool has_room(graph *g, error *err)
+{
+    graph *root = g;
+
+    while (root->outer != NULL)
+        root = root->outer;
+    if (g->count >= g->node_limit)
+        return error_set_limit(err, ERR_GRAPH_SIZE, g->node_limit, g->count + 1,
+                               "a graph has at most %d nodes", g->node_limit);
+    if (root->total / GRAPH_TOTAL >= root->node_limit)
+        return error_set_limit(err, ERR_GRAPH_SIZE, (int64_t)GRAPH_TOTAL * root->node_limit,
+                               root->total + 1,
+                               "a graph has at most %d nodes with all that its functions and "
+                               "definitions hold", GRAPH_TOTAL * root->node_limit);
+    root->total++;
+    return true;
+}
+
 node *node_new(graph *g, const op_def *op, int inputs, int outputs, error *err)
 {
     node *n;
 
-    if (g->count >= g->node_limit) {
-        error_set_limit(err, ERR_GRAPH_SIZE, g->node_limit, g->count + 1,
-                        "a graph has at most %d nodes", g->node_limit);
+    if (!has_room(g, err))
         return NULL;
-    }
     n = arena_alloc(g->arena, sizeof *n);
     n->op = op;
     n->id = g->count;

@@ -59,14 +59,15 @@ struct graph {
     graph **inner; /* all sub-graphs made for this one, used or not */
     int inner_count;
     size_t node_room, input_room, output_room, inner_room;
-    int node_limit;
+    int node_limit; /* of this graph; GRAPH_TOTAL times as many with all inner ones */
+    int total;      /* of the outermost graph: its nodes and those of all in it */
 };
 
 extern const op_def op_input, op_constant;
 
 /* ---- Building ---------------------------------------------------------------- */
 
-enum { GRAPH_NODES_MAX = 10000 };
+enum { GRAPH_NODES_MAX = 10000, GRAPH_TOTAL = 16 };
 
 /* An empty graph in a. outer is NULL but for sub-graphs. */
 graph *graph_new(arena *a, graph *outer);

@@ -28,9 +28,8 @@ static bool fold_node(const node *n, tensor *outputs, error *err);
 static graph *rewritten_take(const evaluation *e, graph *g, error *err)
 {
     const int64_t start = clock_us();
-    rewrite_options options = {.fold = fold_node,
-                               .strict = e->options->strict,
-                               .only_lower = !e->options->optimize};
+    rewrite_options options = {
+        .fold = fold_node, .strict = e->options->strict, .only_lower = !e->options->optimize};
     graph *result = rewrite_graph(g, &options, e->arena, err);
 
     graph_release(g);
@@ -112,7 +111,8 @@ static bool check_plan(const evaluation *e, const plan *p, error *err)
     return true;
 }
 
-/* ---- Inputs ------------------------------------------------------------------------------------ */
+/* ---- Inputs ------------------------------------------------------------------------------------
+ */
 
 /* Dense inputs, each with a reference, in the arena. */
 static tensor *dense_inputs(evaluation *e, const graph *g, error *err)
@@ -135,7 +135,8 @@ static void release_tensors(tensor *tensors, int count)
         tensor_unref(&tensors[i]);
 }
 
-/* ---- One stage ------------------------------------------------------------------------------------ */
+/* ---- One stage
+ * ------------------------------------------------------------------------------------ */
 
 static void count_plan(engine_stats *stats, const graph *g, const plan *p, int64_t base)
 {
@@ -189,14 +190,15 @@ static bool run_stage(evaluation *e, const graph *g, tensor *outputs, error *err
     return true;
 }
 
-/* ---- Stages ------------------------------------------------------------------------------------------ */
+/* ---- Stages
+ * ------------------------------------------------------------------------------------------ */
 
 /* What the first stage of a graph can do. A node is ready if its shapes are known once
  * its inputs are; it is open if only running it tells its shapes. */
 typedef struct stage {
-    bool *ready, *open;  /* by node id */
-    bool *wanted;        /* whether the stage must give the node's values */
-    bool complete;       /* every node that is needed is ready */
+    bool *ready, *open; /* by node id */
+    bool *wanted;       /* whether the stage must give the node's values */
+    bool complete;      /* every node that is needed is ready */
 } stage;
 
 static bool attrs_known(const node *n)

@@ -132,8 +132,8 @@ bool run_while(runner *r, const step *s, error *err)
 
     for (int64_t count = 0;; count++) {
         if (!holds(r, &condition, variables, &go_on, err) ||
-            (go_on && (!check_count(r, s, count, err) ||
-                       !advance(r, &body, variables, results, err)))) {
+            (go_on &&
+             (!check_count(r, s, count, err) || !advance(r, &body, variables, results, err)))) {
             release(variables, params);
             return false;
         }
@@ -161,10 +161,10 @@ static tensor element_of(const tensor *t, int64_t i)
 /* A scan while it runs. */
 typedef struct scan {
     function body;
-    tensor *carried;  /* values, each with a reference */
-    tensor *results;  /* of one call */
-    tensor *walked;   /* what is walked along */
-    tensor *stacked;  /* what is stacked, by output */
+    tensor *carried; /* values, each with a reference */
+    tensor *results; /* of one call */
+    tensor *walked;  /* what is walked along */
+    tensor *stacked; /* what is stacked, by output */
     int carries, walks;
     int64_t length;
 } scan;
@@ -216,8 +216,9 @@ bool run_scan(runner *r, const step *s, error *err)
     if (!scan_start(r, s, &sc, err))
         return false;
     if (sc.length > most)
-        error_set_limit(err, ERR_LOOP, most, sc.length, "%s would run %" PRId64
-                        " times, the limit is %" PRId64, s->node->op->name, sc.length, most);
+        error_set_limit(err, ERR_LOOP, most, sc.length,
+                        "%s would run %" PRId64 " times, the limit is %" PRId64, s->node->op->name,
+                        sc.length, most);
     for (int64_t i = 0; !error_is_set(err) && i < sc.length; i++)
         scan_step(r, s, &sc, i, err);
     if (error_is_set(err)) {

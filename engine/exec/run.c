@@ -52,8 +52,8 @@ bool runner_make(runner *r, int index, error *err)
 tensor runner_tensor(const runner *r, const layout *l)
 {
     const slot *s = &r->plan->slots[l->slot];
-    tensor t = {.buf = slot_buffer(r, l->slot), .dtype = l->dtype, .offset = l->offset,
-                .shape = l->shape};
+    tensor t = {
+        .buf = slot_buffer(r, l->slot), .dtype = l->dtype, .offset = l->offset, .shape = l->shape};
 
     memcpy(t.strides, l->strides, sizeof t.strides);
     if (s->kind == SLOT_INPUT)
@@ -208,7 +208,8 @@ static bool run_op_step(runner *r, const step *s, error *err)
     return ok;
 }
 
-/* ---- Plans -------------------------------------------------------------------------------------- */
+/* ---- Plans --------------------------------------------------------------------------------------
+ */
 
 static bool run_step(runner *r, const step *s, error *err)
 {
@@ -233,8 +234,9 @@ static bool run_steps(runner *r, error *err)
         if (stop_asked(r->stop, err) || !run_step(r, &r->plan->steps[i], err))
             return false;
         if (r->notes->flags & KERNEL_NEGATIVE_POWER)
-            return error_set(err, ERR_VALUE, "power: integers to negative integer powers are not "
-                                             "allowed; make one of them a float");
+            return error_set(err, ERR_VALUE,
+                             "power: integers to negative integer powers are not "
+                             "allowed; make one of them a float");
         release_after(r, i);
     }
     return true;

@@ -42,8 +42,8 @@ static scan_parts parts_of(const step *s)
     for (int i = 0; i < p.carries; i++)
         p.carry[i] = is_real((value){(node *)n, i});
     for (int i = 0; i < p.stacked; i++)
-        p.stack[i] = s->incoming[p.carries + i].node != NULL &&
-                     is_real((value){(node *)n, p.carries + i});
+        p.stack[i] =
+            s->incoming[p.carries + i].node != NULL && is_real((value){(node *)n, p.carries + i});
     for (int i = 0; i < p.walked; i++)
         p.walk[i] = s->wanted[p.carries + i];
     for (int i = 0; i < p.captured; i++)
@@ -96,7 +96,8 @@ static bool apply_scan(const scan_parts *p, graph *f, const value *operands, int
     return graph_apply(p->step->graph, p->node->op, operands, count, attrs, outputs, err) != NULL;
 }
 
-/* ---- Forwards: the carried values, recorded ---------------------------------------------------- */
+/* ---- Forwards: the carried values, recorded ----------------------------------------------------
+ */
 
 /* Sets, for each carried value, what it was before every step, stacked. */
 static bool record(const scan_parts *p, value *recorded, error *err)
@@ -108,8 +109,8 @@ static bool record(const scan_parts *p, value *recorded, error *err)
     graph_map *map;
 
     for (int i = 0; i < own; i++) {
-        params[i] = add_param(f, i < p->carries ? "carry" : "x", p->node->inputs[i],
-                              i >= p->carries, err);
+        params[i] =
+            add_param(f, i < p->carries ? "carry" : "x", p->node->inputs[i], i >= p->carries, err);
         if (params[i].node == NULL)
             return false;
     }
@@ -126,7 +127,8 @@ static bool record(const scan_parts *p, value *recorded, error *err)
     return true;
 }
 
-/* ---- Backwards ------------------------------------------------------------------------------------ */
+/* ---- Backwards
+ * ------------------------------------------------------------------------------------ */
 
 /* The operands of the scan backwards, and its body's parameters for them. What is carried
  * are gradients; what is walked along are the recorded values, the walked ones and the
@@ -185,14 +187,13 @@ static bool add_gradients(const scan_parts *p, backwards *b, value *carry, value
     value v;
 
     for (int i = 0; i < p->carries; i++)
-        if (p->carry[i] && (!incoming_or_zeros(p, i, &v, err) ||
-                            !add_operand(b, "g", v, false, &carry[i], err)))
+        if (p->carry[i] &&
+            (!incoming_or_zeros(p, i, &v, err) || !add_operand(b, "g", v, false, &carry[i], err)))
             return false;
     for (int i = 0; i < p->captured; i++)
-        if (p->capture[i] &&
-            (!fit_apply(p->step->graph, "zeros_like", &p->node->inputs[own + i], 1, NULL, &v,
-                        err) ||
-             !add_operand(b, "sum", v, false, &sums[i], err)))
+        if (p->capture[i] && (!fit_apply(p->step->graph, "zeros_like", &p->node->inputs[own + i], 1,
+                                         NULL, &v, err) ||
+                              !add_operand(b, "sum", v, false, &sums[i], err)))
             return false;
     b->carried = b->count;
     return true;
@@ -314,7 +315,8 @@ bool scan_gradients(const step *s, value *gradients, error *err)
     const size_t room = (size_t)p.node->input_count + (size_t)p.node->output_count + 1;
     backwards *b = arena_alloc(a, sizeof *b);
     value *carry = arena_array(a, room, sizeof(value)), *sums = arena_array(a, room, sizeof(value));
-    value *params = arena_array(a, room, sizeof(value)), *stack = arena_array(a, room, sizeof(value));
+    value *params = arena_array(a, room, sizeof(value)),
+          *stack = arena_array(a, room, sizeof(value));
     value *inside = arena_array(a, room, sizeof(value)), outputs[OP_OUTPUTS];
     body_gradients d = {0};
     const graph_map *map;
@@ -329,12 +331,12 @@ bool scan_gradients(const step *s, value *gradients, error *err)
            take_gradients(&p, outputs, gradients, err);
 }
 
-/* ---- while_loop --------------------------------------------------------------------------------------- */
+/* ---- while_loop
+ * --------------------------------------------------------------------------------------- */
 
 /* One function of a while loop with a counter behind its variables; counts: gives the
  * counter increased behind its results. */
-static graph *with_counter(const step *s, int function, int first_captured, bool counts,
-                           error *err)
+static graph *with_counter(const step *s, int function, int first_captured, bool counts, error *err)
 {
     const node *n = s->node;
     const graph *from = n->attrs[function].graph;
@@ -350,8 +352,8 @@ static graph *with_counter(const step *s, int function, int first_captured, bool
         params[i] = add_param(f, "v", n->inputs[i], false, err);
     both[0] = graph_input(f, "count", &counter, err);
     both[1] = graph_scalar(f, DT_I64, &one, false, err);
-    map = error_is_set(err) ? NULL
-                            : put_body(f, from, params, n->inputs + first_captured, NULL, err);
+    map =
+        error_is_set(err) ? NULL : put_body(f, from, params, n->inputs + first_captured, NULL, err);
     if (map == NULL)
         return NULL;
     for (int i = 0; i < from->output_count; i++)
@@ -380,8 +382,8 @@ static bool count_steps(const step *s, int condition_at, int body_at, value *cou
     inputs[variables] = graph_scalar(s->graph, DT_I64, &zero, false, err);
     attrs[0].graph = with_counter(s, 0, condition_at, false, err);
     attrs[1].graph = attrs[0].graph == NULL ? NULL : with_counter(s, 1, body_at, true, err);
-    if (attrs[1].graph == NULL || graph_apply(s->graph, n->op, inputs, variables + 1, attrs,
-                                              outputs, err) == NULL)
+    if (attrs[1].graph == NULL ||
+        graph_apply(s->graph, n->op, inputs, variables + 1, attrs, outputs, err) == NULL)
         return false;
     *count = outputs[variables];
     return true;
@@ -424,9 +426,9 @@ bool while_gradients(const step *s, value *gradients, error *err)
         return false;
     attrs[2] = (attr){.kind = ATTR_DYNAMIC, .node = count.node, .output = count.index};
     attrs[0].graph = body_alone(s, body_at, err);
-    same.node = attrs[0].graph == NULL ? NULL
-                                       : graph_apply(s->graph, scan, n->inputs, variables, attrs,
-                                                     outputs, err);
+    same.node = attrs[0].graph == NULL
+                    ? NULL
+                    : graph_apply(s->graph, scan, n->inputs, variables, attrs, outputs, err);
     if (same.node == NULL)
         return false;
     wanted = arena_array(s->graph->arena, (size_t)same.node->input_count + 1, sizeof *wanted);

@@ -13,8 +13,8 @@ void graph_set_expander(graph_expander *expander)
 
 /* ---- Definitions ------------------------------------------------------------------------ */
 
-graph *definition_new(graph *g, const op_def *op, const value *inputs, int count,
-                      const attr *attrs, error *err)
+graph *definition_new(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
+                      error *err)
 {
     graph *definition = graph_new(g->arena, g);
     value *own = arena_array(g->arena, (size_t)count + 1, sizeof *own);

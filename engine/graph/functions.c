@@ -181,9 +181,8 @@ static bool scan_length(const op_def *op, const value *inputs, int own, const at
         const int64_t n = value_type(inputs[i])->shape.length[0];
 
         if (*length >= 0 && n >= 0 && n != *length)
-            return error_set(err, ERR_SHAPE,
-                             "%s walks along lengths that differ: %ld and %ld", op->name,
-                             (long)*length, (long)n);
+            return error_set(err, ERR_SHAPE, "%s walks along lengths that differ: %ld and %ld",
+                             op->name, (long)*length, (long)n);
         *length = n >= 0 ? n : *length;
     }
     if (own == attrs[SCAN_CARRIES].integer && given->kind == ATTR_NONE)
@@ -227,9 +226,9 @@ static bool check_params(const op_def *op, const attr *attrs, int count, error *
 {
     for (int i = 0; i < op->attr_count; i++)
         if (attrs[i].kind == ATTR_GRAPH && graph_param_count(attrs[i].graph) != count)
-            return error_set(err, ERR_ARGUMENT, "%s: the function %s takes %d parameters, it gets %d",
-                             op->name, op_attr_param(op, i)->name,
-                             graph_param_count(attrs[i].graph), count);
+            return error_set(err, ERR_ARGUMENT,
+                             "%s: the function %s takes %d parameters, it gets %d", op->name,
+                             op_attr_param(op, i)->name, graph_param_count(attrs[i].graph), count);
     return true;
 }
 
@@ -286,9 +285,8 @@ graph *graph_begin_function(graph *g, const node *n, const value *inputs, int fu
                            err))
         return NULL;
     for (int i = 0; i < from->input_count; i++) {
-        const value v = i < params
-                            ? graph_input(to, from->inputs[i].node->name, &types[i], err)
-                            : graph_capture(to, inputs[at + i - params], err);
+        const value v = i < params ? graph_input(to, from->inputs[i].node->name, &types[i], err)
+                                   : graph_capture(to, inputs[at + i - params], err);
 
         if (v.node == NULL)
             return NULL;

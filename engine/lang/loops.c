@@ -60,7 +60,8 @@ static bool read_operands(tracer *tr, const arguments *args, const char *who, gr
 /* The arguments with the list of operands under another name. */
 static arguments renamed(tracer *tr, const arguments *args, const char *name)
 {
-    const char **keywords = arena_array(tr->arena, (size_t)args->keyword_count + 1, sizeof *keywords);
+    const char **keywords =
+        arena_array(tr->arena, (size_t)args->keyword_count + 1, sizeof *keywords);
     arguments result = *args;
 
     for (int i = 0; i < args->keyword_count; i++)
@@ -106,8 +107,7 @@ static bool add_params(tracer *tr, const group *like, const type *types, const c
 }
 
 /* Adds what a function gave to its graph's outputs: one value, or those of a tuple. */
-static bool add_results(tracer *tr, const lang_value *v, const char *who, group *result,
-                        error *err)
+static bool add_results(tracer *tr, const lang_value *v, const char *who, group *result, error *err)
 {
     if (!read_group(tr, v, who, result, err))
         return false;
@@ -131,8 +131,7 @@ static bool cast(tracer *tr, value *v, dtype t, error *err)
 
 /* Where the body gives variable i another type than it had, the variable begins with
  * what both promote to; *changed says whether any did. */
-static bool settle_types(tracer *tr, group *variables, const graph *body, bool *changed,
-                         error *err)
+static bool settle_types(tracer *tr, group *variables, const graph *body, bool *changed, error *err)
 {
     *changed = false;
     for (int i = 0; i < variables->count && i < body->output_count; i++) {
@@ -175,8 +174,8 @@ static graph *trace_while(tracer *tr, const lang_value *f, const group *variable
 }
 
 /* Applies an operation with sub-graphs; what it gives lies in outputs. */
-static node *apply(tracer *tr, const char *name, const value *inputs, int count,
-                   const attr *attrs, value *outputs, error *err)
+static node *apply(tracer *tr, const char *name, const value *inputs, int count, const attr *attrs,
+                   value *outputs, error *err)
 {
     return graph_apply(tr->graph, op_find(name, strlen(name)), inputs, count, attrs, outputs, err);
 }
@@ -199,12 +198,10 @@ bool loop_while(tracer *tr, const arguments *args, lang_value *result, error *er
         (!listed && !read_group(tr, taken[2], "while_loop", &variables, err)))
         return false;
     for (int i = 0; changed && i < TRIES; i++) {
-        if (!graph_param_types(op, variables.values, variables.count, attrs, 1, types, &count,
-                               err))
+        if (!graph_param_types(op, variables.values, variables.count, attrs, 1, types, &count, err))
             return false;
         attrs[1].graph = trace_while(tr, taken[1], &variables, types, "while_loop", err);
-        if (attrs[1].graph == NULL ||
-            !settle_types(tr, &variables, attrs[1].graph, &changed, err))
+        if (attrs[1].graph == NULL || !settle_types(tr, &variables, attrs[1].graph, &changed, err))
             return false;
     }
     attrs[0].graph = trace_while(tr, taken[0], &variables, types, "while_loop", err);
@@ -221,7 +218,8 @@ bool loop_while(tracer *tr, const arguments *args, lang_value *result, error *er
     return true;
 }
 
-/* ---- scan and what is made of it ----------------------------------------------------------------- */
+/* ---- scan and what is made of it
+ * ----------------------------------------------------------------- */
 
 /* How a scan's function is called, and what it gives. */
 typedef enum scan_form {
@@ -281,8 +279,8 @@ static arguments scan_arguments(tracer *tr, const scan_call *c, const group *car
 
     if (c->form == FORM_FLAT) {
         for (int i = 0; i < carry->count + x->count; i++)
-            given[i] = lang_of_value(i < carry->count ? carry->values[i]
-                                                      : x->values[i - carry->count]);
+            given[i] =
+                lang_of_value(i < carry->count ? carry->values[i] : x->values[i - carry->count]);
         return (arguments){.count = carry->count + x->count, .values = given};
     }
     given[first] = show_group(tr, carry->values, carry->count, carry->is_tuple);
@@ -454,7 +452,8 @@ bool loop_map(tracer *tr, const arguments *args, lang_value *result, error *err)
     return true;
 }
 
-/* ---- case ---------------------------------------------------------------------------------------- */
+/* ---- case
+ * ---------------------------------------------------------------------------------------- */
 
 /* What is left of a case: its pairs from the i-th on, then the default. */
 typedef struct case_call {
@@ -465,8 +464,8 @@ typedef struct case_call {
 
 static bool make_case(tracer *tr, const case_call *c, int i, lang_value *result, error *err);
 
-static graph *trace_case(tracer *tr, const case_call *c, int i, const lang_value *f,
-                         group *results, error *err)
+static graph *trace_case(tracer *tr, const case_call *c, int i, const lang_value *f, group *results,
+                         error *err)
 {
     const arguments none = {0};
     lang_value v;

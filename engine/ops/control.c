@@ -9,8 +9,10 @@ static bool infer_cond(const op_call *call, type *output, error *err)
 {
     (void)output;
     if (call->inputs[0].shape.rank != 0)
-        return error_set(err, ERR_SHAPE, "%s: the predicate must be a scalar; use where to choose "
-                         "element by element", call->op->name);
+        return error_set(err, ERR_SHAPE,
+                         "%s: the predicate must be a scalar; use where to choose "
+                         "element by element",
+                         call->op->name);
     return true;
 }
 

@@ -53,10 +53,10 @@ static bool fill_vector(op_run *run, dtype made, fill_fn *fill, const void *cont
 /* ---- arange --------------------------------------------------------------------------- */
 
 typedef struct progression {
-    bool whole;              /* of integers */
+    bool whole; /* of integers */
     int64_t first, step;
     double first_f, step_f;
-    int64_t n;               /* the last element of a linspace, if has_last */
+    int64_t n; /* the last element of a linspace, if has_last */
     bool has_last;
     double last;
 } progression;
@@ -179,8 +179,8 @@ static bool run_linspace(op_run *run, error *err)
     p.step_f = parts > 0 ? (last - p.first_f) / (double)parts : 0;
     p.has_last = endpoint;
     p.last = last;
-    return fill_vector(run, DT_F64, dtype_is_integer(run->outputs[0].dtype) ? fill_floor : fill_real,
-                       &p, err);
+    return fill_vector(run, DT_F64,
+                       dtype_is_integer(run->outputs[0].dtype) ? fill_floor : fill_real, &p, err);
 }
 
 /* ---- eye ---------------------------------------------------------------------------------- */
@@ -253,7 +253,8 @@ static bool run_rand(op_run *run, error *err)
     return fill_vector(run, DT_I64, fill_digits, &seed, err);
 }
 
-/* ---- Shapes as values --------------------------------------------------------------------------- */
+/* ---- Shapes as values ---------------------------------------------------------------------------
+ */
 
 static bool infer_shape(const op_call *call, type *output, error *err)
 {
@@ -305,7 +306,8 @@ static bool run_ndim(op_run *run, error *err)
     return true;
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------------ */
+/* ---- Rows
+ * ------------------------------------------------------------------------------------------ */
 
 static op_def rows[] = {
     {

@@ -15,10 +15,10 @@
 typedef struct selection {
     op_run *run;
     index_view view;
-    tensor base;    /* the indexed tensor as the basic part leaves it */
-    shape shape;    /* that the index tensors broadcast to */
+    tensor base;                         /* the indexed tensor as the basic part leaves it */
+    shape shape;                         /* that the index tensors broadcast to */
     int64_t strides[RANK_MAX][RANK_MAX]; /* of each index tensor, along that shape */
-    int64_t index[RANK_MAX]; /* where the walk is */
+    int64_t index[RANK_MAX];             /* where the walk is */
 } selection;
 
 static bool selection_start(selection *s, op_run *run, const type types[], const tensor *indexed,
@@ -40,8 +40,8 @@ static bool selection_start(selection *s, op_run *run, const type types[], const
         const int more = s->shape.rank - t->shape.rank;
 
         for (int k = 0; k < s->shape.rank; k++)
-            s->strides[i][k] = k < more || t->shape.length[k - more] == 1 ? 0
-                                                                          : t->strides[k - more];
+            s->strides[i][k] =
+                k < more || t->shape.length[k - more] == 1 ? 0 : t->strides[k - more];
     }
     return true;
 }
@@ -62,7 +62,8 @@ static bool selection_offset(const selection *s, int64_t *offset, error *err)
         if (at < -n || at >= n)
             return error_set(err, ERR_INDEX,
                              "%s: index %" PRId64 " is out of bounds for axis %d with length "
-                             "%" PRId64, s->run->op->name, at, s->view.source[axis], n);
+                             "%" PRId64,
+                             s->run->op->name, at, s->view.source[axis], n);
         *offset += (at < 0 ? at + n : at) * s->base.strides[axis];
     }
     return true;

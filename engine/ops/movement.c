@@ -236,8 +236,8 @@ static bool new_axes(const op_call *call, bool added[RANK_MAX], int *rank, error
     *rank = call->inputs[0].shape.rank + extra;
     if (*rank > RANK_MAX)
         return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, *rank,
-                               "%s: a tensor has at most %d axes, not %d", call->op->name,
-                               RANK_MAX, *rank);
+                               "%s: a tensor has at most %d axes, not %d", call->op->name, RANK_MAX,
+                               *rank);
     return op_axes(call, &call->attrs[0], *rank, added, err);
 }
 
@@ -348,10 +348,10 @@ static void stretch(const tensor *input, tensor *result)
     const int more = result->shape.rank - input->shape.rank;
 
     for (int i = 0; i < result->shape.rank; i++)
-        result->strides[i] = i < more || (input->shape.length[i - more] == 1 &&
-                                          result->shape.length[i] != 1)
-                                 ? 0
-                                 : input->strides[i - more];
+        result->strides[i] =
+            i < more || (input->shape.length[i - more] == 1 && result->shape.length[i] != 1)
+                ? 0
+                : input->strides[i - more];
 }
 
 static bool view_broadcast_to(const op_call *call, const tensor *input, tensor *result)

@@ -8,17 +8,19 @@
 
 /* ---- Folds -------------------------------------------------------------------- */
 
-#define COMBINE(id, suffix, name) [DT_##id] = kernel_##name##_##suffix,
+#define COMBINE(id, suffix, name)  [DT_##id] = kernel_##name##_##suffix,
 #define LANES_OF(id, suffix, name) [DT_##id] = lanes_##name##_##suffix,
-#define FOLD_OF(id, suffix, name) [DT_##id] = fold_##name##_##suffix,
+#define FOLD_OF(id, suffix, name)  [DT_##id] = fold_##name##_##suffix,
 #define EACH(M, name)                                                                              \
-    M(BOOL, b8, name) M(I8, i8, name) M(U8, u8, name) M(I16, i16, name) M(U16, u16, name)          \
-    M(I32, i32, name) M(U32, u32, name) M(I64, i64, name) M(U64, u64, name) M(F32, f32, name)      \
-    M(F64, f64, name) M(C64, c64, name) M(C128, c128, name)
+    M(BOOL, b8, name)                                                                              \
+    M(I8, i8, name) M(U8, u8, name) M(I16, i16, name) M(U16, u16, name) M(I32, i32, name)          \
+        M(U32, u32, name) M(I64, i64, name) M(U64, u64, name) M(F32, f32, name) M(F64, f64, name)  \
+            M(C64, c64, name) M(C128, c128, name)
 #define FOLD(name)                                                                                 \
     {                                                                                              \
-        .combine = {EACH(COMBINE, name)}, .lanes = {EACH(LANES_OF, name)},                         \
-        .fold = {EACH(FOLD_OF, name)}                                                              \
+        .combine = {EACH(COMBINE, name)}, .lanes = {EACH(LANES_OF, name)}, .fold = {               \
+            EACH(FOLD_OF, name)                                                                    \
+        }                                                                                          \
     }
 
 static const reduce_def sum = {
@@ -100,10 +102,10 @@ static bool infer_arg(const op_call *call, type *output, error *err)
         }                                                                                          \
         return best;                                                                               \
     }
-#define PLAIN(x)        (x)
-#define NEVER_NAN(x)    ((void)(x), false)
-#define REAL_NAN(x)     ((x) != (x))
-#define COMPLEX_NAN(x)  (__real__(x) != __real__(x) || __imag__(x) != __imag__(x))
+#define PLAIN(x)         (x)
+#define NEVER_NAN(x)     ((void)(x), false)
+#define REAL_NAN(x)      ((x) != (x))
+#define COMPLEX_NAN(x)   (__real__(x) != __real__(x) || __imag__(x) != __imag__(x))
 #define REAL_ABOVE(x, y) ((x) > (y))
 #define COMPLEX_ABOVE(x, y)                                                                        \
     (__real__(x) > __real__(y) || (__real__(x) == __real__(y) && __imag__(x) > __imag__(y)))
@@ -172,8 +174,8 @@ static bool infer_cumulative(const op_call *call, type *output, error *err)
     output->shape = in->shape;
     if (call->attrs[0].kind == ATTR_NONE) {
         output->shape.rank = 1;
-        output->shape.length[0] = shape_is_known(&in->shape) ? shape_size(&in->shape)
-                                                             : LENGTH_UNKNOWN;
+        output->shape.length[0] =
+            shape_is_known(&in->shape) ? shape_size(&in->shape) : LENGTH_UNKNOWN;
     } else if (in->shape.rank == 0) { /* a scalar counts as one element of an axis */
         output->shape.rank = 1;
         output->shape.length[0] = 1;
@@ -258,9 +260,8 @@ static tensor stretched(const tensor *output, const shape *to)
 
     result.shape = *to;
     for (int i = 0; i < to->rank; i++)
-        result.strides[i] = i < more || output->shape.length[i - more] == 1
-                                ? 0
-                                : output->strides[i - more];
+        result.strides[i] =
+            i < more || output->shape.length[i - more] == 1 ? 0 : output->strides[i - more];
     return result;
 }
 

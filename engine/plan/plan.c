@@ -9,7 +9,8 @@ int planner_add_slot(planner *p, slot_kind kind, int index, const tensor *consta
 {
     plan *pl = p->plan;
 
-    pl->slots = arena_grow(p->arena, pl->slots, (size_t)pl->slot_count, &p->slot_room, sizeof(slot));
+    pl->slots =
+        arena_grow(p->arena, pl->slots, (size_t)pl->slot_count, &p->slot_room, sizeof(slot));
     pl->slots[pl->slot_count] = (slot){kind, index, constant};
     return pl->slot_count++;
 }
@@ -79,8 +80,8 @@ static void plan_input(planner *p, const node *n)
 static void plan_constant(planner *p, const node *n)
 {
     const tensor *t = n->constant;
-    layout *l = layout_dense(p->arena, planner_add_slot(p, SLOT_CONSTANT, 0, t), t->dtype,
-                             &t->shape);
+    layout *l =
+        layout_dense(p->arena, planner_add_slot(p, SLOT_CONSTANT, 0, t), t->dtype, &t->shape);
 
     l->offset = t->offset;
     memcpy(l->strides, t->strides, sizeof l->strides);
@@ -447,7 +448,8 @@ static void find_peak(plan *pl, arena *a)
     }
 }
 
-/* ---- Plans ------------------------------------------------------------------------------------ */
+/* ---- Plans ------------------------------------------------------------------------------------
+ */
 
 plan *plan_new(const graph *g, int threads, arena *a, error *err)
 {

@@ -2,8 +2,9 @@
  *
  * Every step is a tile program (a group of elementwise operations, with a reduction
  * at its end perhaps), a run of one operation on whole tensors, or control flow: a
- * choice between plans, or a loop of them. Movement operations are no steps: they are other ways to look at a slot.
- * Values die at their last use, and a buffer is used again in place where it can be.
+ * choice between plans, or a loop of them. Movement operations are no steps: they are other ways to
+ * look at a slot. Values die at their last use, and a buffer is used again in place where it can
+ * be.
  *
  * What a plan needs at its peak, and the element operations it will do, are known
  * before anything is allocated: the caller refuses what is above its limits here.
@@ -26,9 +27,9 @@ typedef struct slot {
 } slot;
 
 typedef struct plan_buffer {
-    size_t size;     /* bytes; 0 if the step that makes it decides */
+    size_t size; /* bytes; 0 if the step that makes it decides */
     bool made_by_step;
-    int last_step;   /* after which it is given up; the step count for outputs */
+    int last_step; /* after which it is given up; the step count for outputs */
 } plan_buffer;
 
 typedef enum step_kind { STEP_TILES, STEP_RUN, STEP_COND, STEP_WHILE, STEP_SCAN } step_kind;
@@ -57,9 +58,9 @@ struct plan {
     int *first_dying; /* by step: the first buffer to give up after it, -1: none */
     int *next_dying;  /* by buffer: the next one */
     int threads;
-    int64_t peak;       /* bytes in buffers and scratch, at most, without the inputs */
-    double work;        /* element operations */
-    int fused;          /* operations that share a step with another */
+    int64_t peak; /* bytes in buffers and scratch, at most, without the inputs */
+    double work;  /* element operations */
+    int fused;    /* operations that share a step with another */
 };
 
 /* A plan for the graph's outputs, in a. threads is how many will run it. NULL and an

@@ -70,8 +70,7 @@ static bool fold(rewriter *r, const node *n, value *outputs, error *err)
 
     if (r->options->only_lower && (n->op->traits & OP_SHAPE_ONLY) == 0)
         return true;
-    if ((n->op->traits & OP_SHAPE_ONLY) != 0 &&
-        shape_is_known(&value_type(n->inputs[0])->shape)) {
+    if ((n->op->traits & OP_SHAPE_ONLY) != 0 && shape_is_known(&value_type(n->inputs[0])->shape)) {
         if (!run_on_shape(n, &tensors[0], err))
             return false;
     } else if (!can_fold(r, n) || !r->options->fold(n, tensors, &ignored))
@@ -224,8 +223,8 @@ static int count_outputs(const op_def *op, const value *inputs, int count)
     return op_output_count(op, &first);
 }
 
-bool rewrite_apply(rewriter *r, const op_def *op, const value *inputs, int count,
-                   const attr *attrs, value *outputs, error *err)
+bool rewrite_apply(rewriter *r, const op_def *op, const value *inputs, int count, const attr *attrs,
+                   value *outputs, error *err)
 {
     const int results = count_outputs(op, inputs, count);
     value *known = NULL;
@@ -313,8 +312,7 @@ static value cast_to(rewriter *r, value v, dtype t, error *err)
 
     if (value_type(v)->dtype == t)
         return v;
-    return rewrite_apply(r, op_find("astype", 6), &v, 1, &to, result, err) ? result[0]
-                                                                          : (value){0};
+    return rewrite_apply(r, op_find("astype", 6), &v, 1, &to, result, err) ? result[0] : (value){0};
 }
 
 /* The type that output i of a node's function must have: what the node gives, but a
@@ -337,8 +335,8 @@ static graph *rewrite_function(rewriter *r, const node *n, int function, const v
     if (inner.to == NULL || !rewrite_nodes(&inner, from, map, err))
         return NULL;
     for (int i = 0; i < from->output_count; i++) {
-        value v = cast_to(&inner, graph_map_get(map, from->outputs[i]),
-                          given_dtype(n, function, i), err);
+        value v =
+            cast_to(&inner, graph_map_get(map, from->outputs[i]), given_dtype(n, function, i), err);
 
         if (v.node == NULL)
             return NULL;
@@ -397,7 +395,8 @@ static bool apply_control(rewriter *r, const node *n, const value *inputs, const
     return graph_apply(r->to, n->op, inputs, graph_own_inputs(n), attrs, outputs, err) != NULL;
 }
 
-/* ---- Graphs ----------------------------------------------------------------------------------- */
+/* ---- Graphs -----------------------------------------------------------------------------------
+ */
 
 static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
 {

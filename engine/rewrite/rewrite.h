@@ -21,10 +21,10 @@
 typedef bool fold_fn(const node *n, tensor *outputs, error *err);
 
 typedef struct rewrite_options {
-    fold_fn *fold;  /* NULL: constants are not folded */
-    bool strict;    /* no rule that may change rounding */
+    fold_fn *fold;   /* NULL: constants are not folded */
+    bool strict;     /* no rule that may change rounding */
     bool only_lower; /* no optimisation at all: what must be done to run */
-    int fired;      /* counts what was done */
+    int fired;       /* counts what was done */
 } rewrite_options;
 
 /* The rewritten graph, in a, with the same inputs and outputs in the same order. NULL

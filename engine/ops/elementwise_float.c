@@ -6,13 +6,13 @@
 #define SUFFIX             f32
 #define COLUMN(b, i, f, c) f
 #define ROWS               "engine/ops/elementwise.def"
-#include "engine/kernels/elementwise.tmpl.h"
 #include "engine/kernels/floats.tmpl.h"
+#include "engine/kernels/elementwise.tmpl.h"
 
 #define T                  double
 #define R                  double
 #define SUFFIX             f64
 #define COLUMN(b, i, f, c) f
 #define ROWS               "engine/ops/elementwise.def"
-#include "engine/kernels/elementwise.tmpl.h"
 #include "engine/kernels/floats.tmpl.h"
+#include "engine/kernels/elementwise.tmpl.h"

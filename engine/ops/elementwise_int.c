@@ -7,8 +7,8 @@
 #define SUFFIX             i8
 #define COLUMN(b, i, f, c) i
 #define ROWS               "engine/ops/elementwise.def"
-#include "engine/kernels/elementwise.tmpl.h"
 #include "engine/kernels/integers.tmpl.h"
+#include "engine/kernels/elementwise.tmpl.h"
 #undef SIGNED
 
 #define T                  int16_t
@@ -17,8 +17,8 @@
 #define SUFFIX             i16
 #define COLUMN(b, i, f, c) i
 #define ROWS               "engine/ops/elementwise.def"
-#include "engine/kernels/elementwise.tmpl.h"
 #include "engine/kernels/integers.tmpl.h"
+#include "engine/kernels/elementwise.tmpl.h"
 #undef SIGNED
 
 #define T                  int32_t
@@ -27,8 +27,8 @@
 #define SUFFIX             i32
 #define COLUMN(b, i, f, c) i
 #define ROWS               "engine/ops/elementwise.def"
-#include "engine/kernels/elementwise.tmpl.h"
 #include "engine/kernels/integers.tmpl.h"
+#include "engine/kernels/elementwise.tmpl.h"
 #undef SIGNED
 
 #define T                  int64_t
@@ -37,6 +37,6 @@
 #define SUFFIX             i64
 #define COLUMN(b, i, f, c) i
 #define ROWS               "engine/ops/elementwise.def"
-#include "engine/kernels/elementwise.tmpl.h"
 #include "engine/kernels/integers.tmpl.h"
+#include "engine/kernels/elementwise.tmpl.h"
 #undef SIGNED

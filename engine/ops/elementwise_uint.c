@@ -7,8 +7,8 @@
 #define SUFFIX             u8
 #define COLUMN(b, i, f, c) i
 #define ROWS               "engine/ops/elementwise.def"
-#include "engine/kernels/elementwise.tmpl.h"
 #include "engine/kernels/integers.tmpl.h"
+#include "engine/kernels/elementwise.tmpl.h"
 #undef SIGNED
 
 #define T                  uint16_t
@@ -17,8 +17,8 @@
 #define SUFFIX             u16
 #define COLUMN(b, i, f, c) i
 #define ROWS               "engine/ops/elementwise.def"
-#include "engine/kernels/elementwise.tmpl.h"
 #include "engine/kernels/integers.tmpl.h"
+#include "engine/kernels/elementwise.tmpl.h"
 #undef SIGNED
 
 #define T                  uint32_t
@@ -27,8 +27,8 @@
 #define SUFFIX             u32
 #define COLUMN(b, i, f, c) i
 #define ROWS               "engine/ops/elementwise.def"
-#include "engine/kernels/elementwise.tmpl.h"
 #include "engine/kernels/integers.tmpl.h"
+#include "engine/kernels/elementwise.tmpl.h"
 #undef SIGNED
 
 #define T                  uint64_t
@@ -37,6 +37,6 @@
 #define SUFFIX             u64
 #define COLUMN(b, i, f, c) i
 #define ROWS               "engine/ops/elementwise.def"
-#include "engine/kernels/elementwise.tmpl.h"
 #include "engine/kernels/integers.tmpl.h"
+#include "engine/kernels/elementwise.tmpl.h"
 #undef SIGNED

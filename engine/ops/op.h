@@ -91,16 +91,16 @@ typedef enum param_kind {
     PARAM_TENSOR,  /* an input */
     PARAM_TENSORS, /* any number of inputs, given as a list; or the rest */
     PARAM_BOOL,
-    PARAM_INT,     /* None allowed where it is the default */
-    PARAM_NUMBER,  /* ATTR_INT or ATTR_FLOAT */
-    PARAM_INTS,    /* an int counts as a list of one: shapes, repetitions */
-    PARAM_AXES,    /* None, an int (stays ATTR_INT) or several */
-    PARAM_PAIR,    /* an int n, or two lists of as many axes; kept as ATTR_INT, or as
-                      ATTR_INTS, the first list before the second */
+    PARAM_INT,    /* None allowed where it is the default */
+    PARAM_NUMBER, /* ATTR_INT or ATTR_FLOAT */
+    PARAM_INTS,   /* an int counts as a list of one: shapes, repetitions */
+    PARAM_AXES,   /* None, an int (stays ATTR_INT) or several */
+    PARAM_PAIR,   /* an int n, or two lists of as many axes; kept as ATTR_INT, or as
+                     ATTR_INTS, the first list before the second */
     PARAM_TEXT,
     PARAM_DTYPE,
     PARAM_INDEX,
-    PARAM_GRAPH    /* in programs a function; what it is called with, the row's control says */
+    PARAM_GRAPH /* in programs a function; what it is called with, the row's control says */
 } param_kind;
 
 typedef struct op_param {
@@ -134,7 +134,7 @@ typedef struct op_run {
     const attr *attrs;
     tensor *outputs; /* allocated as inferred; data-dependent ones by the function */
     budget *budget;
-    arena *arena;                      /* for the duration of the run */
+    arena *arena;                                    /* for the duration of the run */
     bool (*stopped)(struct op_run *run, error *err); /* ask at least every millisecond */
     /* Calls part(context, i) for i in [0, n) on several threads, each part some
      * 20 to 200 us of work; false if stopped. */
@@ -161,9 +161,9 @@ typedef enum accumulate {
 
 /* What partial results begin with. */
 typedef enum fold_start {
-    START_ZERO,    /* -0.0 for floats: the one number that adds to nothing */
+    START_ZERO, /* -0.0 for floats: the one number that adds to nothing */
     START_ONE,
-    START_LOWEST,  /* of the type, -infinity for floats */
+    START_LOWEST, /* of the type, -infinity for floats */
     START_HIGHEST
 } fold_start;
 
@@ -204,26 +204,26 @@ enum { OP_INPUTS = 4, OP_OUTPUTS = 64, OP_PARAMS = 12 };
 
 struct op_def {
     const char *name;
-    const char *aliases;   /* separated by blanks; NULL: none */
+    const char *aliases; /* separated by blanks; NULL: none */
     /* Parameters in NumPy's order, "x, axis: axes = None, keepdims: bool = False":
      * one without a type is a tensor; "xs: tensors" takes a list of them. */
     const char *signature;
     int outputs; /* 0 counts as 1; -1: as many as the first input has axes */
 
-    infer_fn *infer;       /* NULL for elementwise, reduce and lower */
+    infer_fn *infer; /* NULL for elementwise, reduce and lower */
 
-    const char *pattern;   /* elementwise: "TT->T" (see elementwise.def) */
+    const char *pattern;         /* elementwise: "TT->T" (see elementwise.def) */
     kernel_fn *kernel[DT_COUNT]; /* by the type T that it computes in */
     const reduce_def *reduce;    /* reductions */
     view_fn *view;
     run_fn *run;
-    cast_fn *casts;              /* with run: NULL if it takes its inputs as they are */
+    cast_fn *casts;                          /* with run: NULL if it takes its inputs as they are */
     int64_t (*scratch)(const op_call *call); /* bytes a run takes from its budget besides
                                                its outputs; NULL: none */
-    double (*work)(const op_call *call); /* element operations of a run; NULL: about as many
-                                           as there are elements */
-    control_kind control;  /* control flow: what its sub-graphs are for */
-    const char *lower;     /* a function body; parameters by their names */
+    double (*work)(const op_call *call);     /* element operations of a run; NULL: about as many
+                                               as there are elements */
+    control_kind control;                    /* control flow: what its sub-graphs are for */
+    const char *lower;                       /* a function body; parameters by their names */
 
     /* Per input: its gradient in our own language. Names: the parameters, r (or
      * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL, and a text
@@ -233,8 +233,8 @@ struct op_def {
     bool no_grad;    /* zero for every input, everywhere: comparisons, floor .. */
     unsigned traits; /* op_traits */
 
-    const char *family;    /* heading in the reference */
-    const char *doc;       /* one sentence */
+    const char *family;          /* heading in the reference */
+    const char *doc;             /* one sentence */
     const char *example, *gives; /* a program and its value, both in our language */
 
     /* Derived at start from signature. */

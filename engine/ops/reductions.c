@@ -11,11 +11,22 @@
 #define COMBINE(id, suffix, name)  [DT_##id] = kernel_##name##_##suffix,
 #define LANES_OF(id, suffix, name) [DT_##id] = lanes_##name##_##suffix,
 #define FOLD_OF(id, suffix, name)  [DT_##id] = fold_##name##_##suffix,
-#define EACH(M, name)                                                                              \
-    M(BOOL, b8, name)                                                                              \
-    M(I8, i8, name) M(U8, u8, name) M(I16, i16, name) M(U16, u16, name) M(I32, i32, name)          \
-        M(U32, u32, name) M(I64, i64, name) M(U64, u64, name) M(F32, f32, name) M(F64, f64, name)  \
-            M(C64, c64, name) M(C128, c128, name)
+// clang-format off
+#define EACH(M, name) \
+    M(BOOL, b8, name) \
+    M(I8, i8, name) \
+    M(U8, u8, name) \
+    M(I16, i16, name) \
+    M(U16, u16, name) \
+    M(I32, i32, name) \
+    M(U32, u32, name) \
+    M(I64, i64, name) \
+    M(U64, u64, name) \
+    M(F32, f32, name) \
+    M(F64, f64, name) \
+    M(C64, c64, name) \
+    M(C128, c128, name)
+// clang-format on
 #define FOLD(name)                                                                                 \
     {                                                                                              \
         .combine = {EACH(COMBINE, name)}, .lanes = {EACH(LANES_OF, name)}, .fold = {               \

@@ -413,6 +413,75 @@ bool loop_scan(tracer *tr, const arguments *args, lang_value *result, error *err
     return true;
 }
 
+/* A fori_loop whose bounds are computed: a while loop with a counter as its first
+ * variable. */
+typedef struct counted {
+    const lang_value *f, *upper;
+    group all;     /* the counter, then what is carried */
+    bool is_tuple; /* whether the function gets what is carried as a tuple */
+} counted;
+
+static graph *trace_counted(tracer *tr, const counted *c, const type *types, bool condition,
+                            error *err)
+{
+    const lang_value one = scalar_int(1);
+    lang_value given[2], next, v;
+    const arguments args = {.count = 2, .values = given};
+    group params, results;
+    tracing t;
+
+    if (!trace_begin(tr, &t, err) || !add_params(tr, &c->all, types, "v", &params, err))
+        return NULL;
+    given[0] = lang_of_value(params.values[0]);
+    if (condition) {
+        if (!tracer_binary(tr, TOKEN_LESS, &given[0], c->upper, &v, err) ||
+            !add_results(tr, &v, "fori_loop", &results, err))
+            return NULL;
+        return trace_end(tr, &t);
+    }
+    given[1] = show_group(tr, params.values + 1, params.count - 1, c->is_tuple);
+    if (!tracer_binary(tr, TOKEN_ADD, &given[0], &one, &next, err) ||
+        !add_results(tr, &next, "fori_loop", &results, err) ||
+        !call_value(tr, c->f, &args, &v, err) || !add_results(tr, &v, "fori_loop", &results, err))
+        return NULL;
+    return trace_end(tr, &t);
+}
+
+static bool loop_counted(tracer *tr, const lang_value *const taken[4], lang_value *result,
+                         error *err)
+{
+    const op_def *op = op_find("while_loop", 10);
+    type *types = arena_array(tr->arena, OP_OUTPUTS, sizeof *types);
+    attr attrs[3] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_GRAPH}, {0}};
+    counted c = {.f = taken[2], .upper = taken[1]};
+    value outputs[OP_OUTPUTS];
+    bool changed = true;
+    group carry;
+    int count;
+
+    if (!read_group(tr, taken[3], "fori_loop", &carry, err))
+        return false;
+    c.is_tuple = carry.is_tuple;
+    c.all = (group){.is_tuple = true, .count = carry.count + 1};
+    c.all.values = arena_array(tr->arena, (size_t)c.all.count, sizeof *c.all.values);
+    memcpy(c.all.values + 1, carry.values, (size_t)carry.count * sizeof *carry.values);
+    if (!convert_tensor(tr, taken[0], "fori_loop", &c.all.values[0], err))
+        return false;
+    for (int i = 0; changed && i < TRIES; i++) {
+        if (!graph_param_types(op, c.all.values, c.all.count, attrs, 1, types, &count, err))
+            return false;
+        attrs[1].graph = trace_counted(tr, &c, types, false, err);
+        if (attrs[1].graph == NULL || !settle_types(tr, &c.all, attrs[1].graph, &changed, err))
+            return false;
+    }
+    attrs[0].graph = trace_counted(tr, &c, types, true, err);
+    if (attrs[0].graph == NULL ||
+        apply(tr, "while_loop", c.all.values, c.all.count, attrs, outputs, err) == NULL)
+        return false;
+    *result = show_group(tr, outputs + 1, carry.count, carry.is_tuple);
+    return true;
+}
+
 bool loop_fori(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
     static const char *const names[] = {"lower", "upper", "body_fn", "init"};
@@ -424,6 +493,8 @@ bool loop_fori(tracer *tr, const arguments *args, lang_value *result, error *err
 
     if (!builtin_take("fori_loop", args, names, 4, 4, taken, err))
         return false;
+    if (taken[0]->kind != LANG_NUMBER || taken[1]->kind != LANG_NUMBER)
+        return loop_counted(tr, taken, result, err);
     bounds[0] = *taken[0];
     bounds[1] = *taken[1];
     c.f = taken[2];

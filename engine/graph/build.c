@@ -32,7 +32,7 @@ void graph_release(graph *g)
 }
 
 /* Sub-graphs and definitions count as well: what is in each of many nodes adds up. */
-static bool has_room(graph *g, error *err)
+static bool has_room(graph *g, int inputs, error *err)
 {
     graph *root = g;
 
@@ -46,6 +46,12 @@ static bool has_room(graph *g, error *err)
                                root->total + 1,
                                "a graph has at most %d nodes with all that its functions and "
                                "definitions hold", GRAPH_TOTAL * root->node_limit);
+    if (g->edges > GRAPH_EDGES * g->node_limit - inputs)
+        return error_set_limit(err, ERR_GRAPH_SIZE, (int64_t)GRAPH_EDGES * g->node_limit,
+                               (int64_t)g->edges + inputs,
+                               "the inputs of a graph's nodes are at most %d, all together",
+                               GRAPH_EDGES * g->node_limit);
+    g->edges += inputs;
     root->total++;
     return true;
 }
@@ -54,7 +60,7 @@ node *node_new(graph *g, const op_def *op, int inputs, int outputs, error *err)
 {
     node *n;
 
-    if (!has_room(g, err))
+    if (!has_room(g, inputs, err))
         return NULL;
     n = arena_alloc(g->arena, sizeof *n);
     n->op = op;

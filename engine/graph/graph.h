@@ -60,6 +60,7 @@ struct graph {
     int inner_count;
     size_t node_room, input_room, output_room, inner_room;
     int node_limit; /* of this graph; GRAPH_TOTAL times as many with all inner ones */
+    int edges;      /* inputs of its nodes, at most GRAPH_EDGES times node_limit */
     int total;      /* of the outermost graph: its nodes and those of all in it */
 };
 
@@ -67,7 +68,7 @@ extern const op_def op_input, op_constant;
 
 /* ---- Building ---------------------------------------------------------------- */
 
-enum { GRAPH_NODES_MAX = 10000, GRAPH_TOTAL = 16 };
+enum { GRAPH_NODES_MAX = 10000, GRAPH_EDGES = 4, GRAPH_TOTAL = 16 };
 
 /* An empty graph in a. outer is NULL but for sub-graphs. */
 graph *graph_new(arena *a, graph *outer);

@@ -127,7 +127,8 @@ bool op_attr_convert(const op_def *op, const op_param *param, attr *value, arena
                      wanted[param->kind]);
 }
 
-bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, error *err)
+bool op_shape_with_hole(const op_call *call, const attr *lengths, int hole, shape *result,
+                        error *err)
 {
     if (lengths->n > RANK_MAX)
         return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, lengths->n,
@@ -135,7 +136,10 @@ bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, erro
                                lengths->n);
     result->rank = lengths->n;
     for (int i = 0; i < lengths->n; i++) {
-        if (lengths->ints[i] == INT64_MIN)
+        const bool computed =
+            lengths->dynamic != NULL && lengths->dynamic[i].kind == ATTR_DYNAMIC;
+
+        if (computed || i == hole)
             result->length[i] = LENGTH_UNKNOWN;
         else if (lengths->ints[i] < 0)
             return error_set(err, ERR_SHAPE_INVALID, "%s: axis %d cannot have the length %" PRId64,
@@ -144,6 +148,11 @@ bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, erro
             result->length[i] = lengths->ints[i];
     }
     return shape_check(result, call->op->name, err);
+}
+
+bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, error *err)
+{
+    return op_shape_with_hole(call, lengths, -1, result, err);
 }
 
 static bool mark_axis(const op_call *call, int64_t axis, int rank, bool marked[RANK_MAX],
@@ -177,4 +186,21 @@ void op_cast_to_result(const op_call *call, const type *outputs, dtype *casts)
 {
     for (int i = 0; i < call->count; i++)
         casts[i] = outputs[0].dtype;
+}
+
+bool op_copy(op_run *run, const tensor *from, void *to, error *err)
+{
+    const size_t stretch = (size_t)1 << 22, bytes = (size_t)tensor_nbytes(from);
+
+    if (!tensor_is_contiguous(from)) {
+        tensor_copy_dense(from, to);
+        return !run->stopped(run, err);
+    }
+    for (size_t at = 0; at < bytes; at += stretch) {
+        if (run->stopped(run, err))
+            return false;
+        memcpy((char *)to + at, (const char *)tensor_bytes(from) + at,
+               bytes - at < stretch ? bytes - at : stretch);
+    }
+    return true;
 }

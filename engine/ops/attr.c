@@ -190,17 +190,23 @@ void op_cast_to_result(const op_call *call, const type *outputs, dtype *casts)
 
 bool op_copy(op_run *run, const tensor *from, void *to, error *err)
 {
-    const size_t stretch = (size_t)1 << 22, bytes = (size_t)tensor_nbytes(from);
+    const int64_t stretch = 1 << 19; /* elements between two questions */
+    const int64_t rows = from->shape.rank == 0 ? 1 : from->shape.length[0];
+    const int64_t row = rows == 0 ? 0 : tensor_size(from) / rows;
+    const int64_t step = row >= stretch ? 1 : stretch / (row > 0 ? row : 1);
+    char *out = to;
 
-    if (!tensor_is_contiguous(from)) {
-        tensor_copy_dense(from, to);
-        return !run->stopped(run, err);
-    }
-    for (size_t at = 0; at < bytes; at += stretch) {
+    for (int64_t at = 0; at < rows; at += step) {
+        tensor part = *from;
+
         if (run->stopped(run, err))
             return false;
-        memcpy((char *)to + at, (const char *)tensor_bytes(from) + at,
-               bytes - at < stretch ? bytes - at : stretch);
+        if (from->shape.rank > 0) {
+            part.shape.length[0] = rows - at < step ? rows - at : step;
+            part.offset += at * from->strides[0];
+        }
+        tensor_copy_dense(&part, out);
+        out += tensor_nbytes(&part);
     }
     return true;
 }

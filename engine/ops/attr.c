@@ -136,8 +136,7 @@ bool op_shape_with_hole(const op_call *call, const attr *lengths, int hole, shap
                                lengths->n);
     result->rank = lengths->n;
     for (int i = 0; i < lengths->n; i++) {
-        const bool computed =
-            lengths->dynamic != NULL && lengths->dynamic[i].kind == ATTR_DYNAMIC;
+        const bool computed = lengths->dynamic != NULL && lengths->dynamic[i].kind == ATTR_DYNAMIC;
 
         if (computed || i == hole)
             result->length[i] = LENGTH_UNKNOWN;

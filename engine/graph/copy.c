@@ -106,6 +106,7 @@ static bool copy_leaf(graph_map *m, const node *n, error *err)
         return false;
     if (n->name != NULL)
         graph_name(to, n->name);
+    to.node->declared = n->declared;
     graph_map_set(m, from, to);
     return true;
 }

@@ -16,7 +16,10 @@
  * buffers of constants, which the graph holds and graph_release gives up.
  * Threads: a graph belongs to one thread at a time; read-only once built.
  *
- * Reading order: graph.h, build.c, weak.c, subgraph.c, copy.c. */
+ * Other faces of the module: declaration.h (what inputs may be), define.h (graphs as
+ * operations), view.h (graphs as text and pictures).
+ *
+ * Reading order: graph.h, build.c, weak.c, subgraph.c, copy.c, extract.c; define.h. */
 #pragma once
 
 #include "engine/ops/op.h"
@@ -39,8 +42,9 @@ struct node {
     const type *types; /* of the outputs */
     const tensor *constant; /* op_constant: its value */
     const char *name;       /* op_input: its name; others: the name it was given, or NULL */
-    const graph *definition; /* op->lower built for these inputs; its captured values are
-                                this node's inputs */
+    const graph *definition; /* op->lower or op->body built for these inputs; its captured
+                                values are among this node's inputs */
+    const struct declaration *declared; /* op_input: what was said of it, or NULL */
     graph *graph;
 };
 
@@ -59,6 +63,7 @@ struct graph {
     int inner_count;
     size_t node_room, input_room, output_room, inner_room;
     int node_limit;
+    int defined; /* nodes in definitions by op->body, which count towards the limit */
 };
 
 extern const op_def op_input, op_constant;
@@ -136,3 +141,16 @@ bool graph_map_copy(graph_map *m, const node *n, error *err);
 const attr *graph_map_attrs(const graph_map *m, const node *n);
 /* Copies all of a graph's nodes that are not mapped yet. */
 bool graph_map_all(graph_map *m, error *err);
+
+/* ---- Parts ------------------------------------------------------------------- */
+
+/* A value to be used wherever another one of the same graph is. */
+typedef struct replacement {
+    value from, to;
+} replacement;
+
+/* Copies to the empty graph `to` what g's outputs need once the replacements are made,
+ * with those inputs, in their order, that are needed: needed[i] tells of g's i-th. Types
+ * are inferred anew. ERR_CYCLE if the replacements make a value need itself. */
+bool graph_extract(const graph *g, const replacement *list, int count, graph *to, bool *needed,
+                   error *err);

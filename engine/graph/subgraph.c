@@ -137,6 +137,8 @@ graph *definition_new(graph *g, const op_def *op, const value *inputs, int count
         if (inputs[i].node != NULL && own[i].node == NULL)
             return NULL;
     }
+    if (op->body != NULL)
+        return define_build(definition, op, own, err) ? definition : NULL;
     if (expand == NULL) {
         error_set(err, ERR_INTERNAL, "%s is defined in the language, which is not there", op->name);
         return NULL;

@@ -5,13 +5,14 @@
  * property of its row. The language, graph JSON, gradients, API document,
  * reference and derived tests all come from the rows.
  *
- * A row says what it means in exactly one of six ways:
+ * A row says what it means in exactly one of seven ways:
  *   kernel   for each element (rows of elementwise.def)
  *   reduce   folding axes with an elementwise operation
  *   view     an arrangement of the same elements, never a copy
  *   run      a function on whole tensors
  *   control  sub-graphs, evaluated as the row says
  *   lower    a text in our own language that uses other operations
+ *   body     a graph; such rows are made while the server runs (engine/graph/define.h)
  *
  * Reading order: op.h, type.h, elementwise.def, reductions.c, movement.c,
  * creation.c, linalg.c, registry.c. */
@@ -216,6 +217,7 @@ struct op_def {
                                            as there are elements */
     bool is_cond;          /* control flow: chooses between two sub-graphs */
     const char *lower;     /* a function body; parameters by their names */
+    const struct graph *body; /* a graph whose inputs are this one's, in their order */
 
     /* Per input: its gradient in our own language. Names: the parameters, r (or
      * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL: zero. */
@@ -229,7 +231,7 @@ struct op_def {
 
     /* Derived at start from signature. */
     int param_count, input_count, attr_count; /* input_count: -1 if it takes a list */
-    op_param params[OP_PARAMS];
+    op_param *params;
 };
 
 /* ---- The registry ------------------------------------------------------------ */

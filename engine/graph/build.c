@@ -176,6 +176,32 @@ static const type *infer_types(graph *g, const op_def *op, const value *inputs, 
     return op_infer(&call, types, err) ? types : NULL;
 }
 
+/* Whether a computed number can stand where the parameter takes an integer. */
+static bool check_computed(const op_def *op, const op_param *p, const attr *a, error *err)
+{
+    const type *t = a->kind == ATTR_DYNAMIC ? &a->node->types[a->output] : NULL;
+
+    return t == NULL || p->kind == PARAM_NUMBER || dtype_is_integer(t->dtype) ||
+           t->dtype == DT_BOOL ||
+           error_set(err, ERR_ARGUMENT, "%s: %s is computed as %s, and must be an integer",
+                     op->name, p->name, dtype_name(t->dtype));
+}
+
+static bool check_attrs(const op_def *op, const attr *attrs, error *err)
+{
+    for (int i = 0; i < op->attr_count; i++) {
+        const op_param *p = op_attr_param(op, i);
+        const bool list = attrs[i].kind == ATTR_INTS && attrs[i].dynamic != NULL;
+
+        if (!check_computed(op, p, &attrs[i], err))
+            return false;
+        for (int k = 0; list && k < attrs[i].n; k++)
+            if (!check_computed(op, p, &attrs[i].dynamic[k], err))
+                return false;
+    }
+    return true;
+}
+
 static attr *copy_attrs(graph *g, const op_def *op, const attr *attrs)
 {
     attr *copy = arena_array(g->arena, (size_t)op->attr_count + 1, sizeof *copy);
@@ -195,7 +221,7 @@ node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, co
     int output_count;
     node *n;
 
-    if (own == NULL ||
+    if (own == NULL || !check_attrs(op, attrs, err) ||
         (op->pattern != NULL && !weak_check(g, op, own, count, types_of(g, own, count), attrs, err)))
         return NULL;
     if ((op->traits & OP_CONTROL) != 0)

@@ -89,10 +89,11 @@ void operations_add(text *to)
     size_t n;
     const catalogue_entry *all = catalogue_all(&n);
 
-    text_addf(to,
-              "# Operations\n\nWritten by `make api` from the rows in `engine/ops`: %zu operations. "
-              "The names are NumPy's; a leading `np.` is allowed in programs.\n",
-              n);
+    text_addf(
+        to,
+        "# Operations\n\nWritten by `make api` from the rows in `engine/ops`: %zu operations. "
+        "The names are NumPy's; a leading `np.` is allowed in programs.\n",
+        n);
     for (size_t i = 0; i < n; i++) {
         if (!is_first_of_family(all, i))
             continue;

@@ -61,6 +61,24 @@ static void add_counters(json_writer *w, http_server *http)
     json_end(w, '}');
 }
 
+static void add_storage(json_writer *w, storage *s)
+{
+    storage_figures f;
+
+    storage_figures_get(s, &f);
+    json_begin(w, "storage", '{');
+    json_int(w, "commit", f.commit);
+    json_int(w, "variables", f.variables);
+    json_int(w, "graphs", f.graphs);
+    json_int(w, "bytes", f.bytes);
+    json_int(w, "cached_bytes", f.cached_bytes);
+    json_int(w, "commits", f.commits);
+    json_int(w, "syncs", f.syncs);
+    json_int(w, "strays", f.strays);
+    json_bool(w, "writable", f.writable);
+    json_end(w, '}');
+}
+
 bool about_info(services *s, http_request *r, error *err)
 {
     text body;
@@ -73,6 +91,7 @@ bool about_info(services *s, http_request *r, error *err)
     json_string(&w, "version", TENSORD_VERSION);
     json_milli(&w, "uptime_seconds", (double)(clock_us() - s->started_us) / 1e6);
     add_machine(&w, s->config);
+    add_storage(&w, s->storage);
     add_counters(&w, s->http);
     return answer_json(r, &w, &body);
 }

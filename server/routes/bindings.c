@@ -71,6 +71,13 @@ static bool resolve(void *context, graph *g, const char *name, value *result, er
                          : bind_stored(b, g, name, result, err);
 }
 
+bool bindings_has(const bindings *b, const char *name)
+{
+    const entry *e = snapshot_find(txn_base(b->txn), name);
+
+    return table_get(&b->by_name, name) != NULL || (e != NULL && e->kind == ENTRY_VARIABLE);
+}
+
 static const char *nearest(void *context, const char *name)
 {
     const bindings *b = context;

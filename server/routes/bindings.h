@@ -14,8 +14,8 @@
 typedef struct bindings {
     services *services;
     arena *arena;
-    txn *txn;          /* reads stored variables, all from one snapshot */
-    bool note_reads;   /* a commit of txn rests on what was read */
+    txn *txn;        /* reads stored variables, all from one snapshot */
+    bool note_reads; /* a commit of txn rests on what was read */
     const wire_inputs *inputs;
     table by_name;   /* of inputs */
     tensor *tensors; /* what the graph's inputs are run with, in their order */
@@ -26,6 +26,9 @@ void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs
 
 /* Gives up what was taken from storage, and the transaction. */
 void bindings_clear(bindings *b);
+
+/* Whether a name is an input or a stored variable. */
+bool bindings_has(const bindings *b, const char *name);
 
 /* The scope in which programs and graphs find their names. */
 lang_scope bindings_scope(bindings *b);

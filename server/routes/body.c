@@ -32,8 +32,8 @@ static bool open_empty(body *b, arena *a, wire_document document, error *err)
 static bool open_reader(const http_request *r, body *b, wire_document document, error *err)
 {
     wire_reader_options options = {.document = document, .length = r->body_length};
-    const unsigned formats = WIRE_BIT(WIRE_JSON) | WIRE_BIT(WIRE_NPY) | WIRE_BIT(WIRE_NPZ) |
-                             WIRE_BIT(WIRE_RAW);
+    const unsigned formats =
+        WIRE_BIT(WIRE_JSON) | WIRE_BIT(WIRE_NPY) | WIRE_BIT(WIRE_NPZ) | WIRE_BIT(WIRE_RAW);
 
     if (r->body_length == 0)
         return open_empty(b, r->arena, document, err);

@@ -64,7 +64,8 @@ static void sample_squares(const op_def *op, arena *a, sample *s)
     s->attrs = attrs;
 }
 
-/* ---- Asking ----------------------------------------------------------------------------------- */
+/* ---- Asking -----------------------------------------------------------------------------------
+ */
 
 static bool can_apply(const op_def *op, const sample *s, const type *types, const attr *attrs)
 {
@@ -181,7 +182,8 @@ static void fill_all(void)
         fill(&entries[i], ops[i]);
 }
 
-/* ---- The entries --------------------------------------------------------------------------------- */
+/* ---- The entries
+ * --------------------------------------------------------------------------------- */
 
 const catalogue_entry *catalogue_all(size_t *count)
 {
@@ -209,7 +211,8 @@ dtype_set catalogue_dtypes(const catalogue_entry *e)
     return e->op->input_count != 0 ? e->takes[0] : e->makes;
 }
 
-/* ---- How it is called ----------------------------------------------------------------------------- */
+/* ---- How it is called
+ * ----------------------------------------------------------------------------- */
 
 void catalogue_add_default(const op_param *p, text *to)
 {
@@ -227,12 +230,19 @@ void catalogue_add_default(const op_param *p, text *to)
         text_add(to, "None");
 }
 
+bool catalogue_is_captured(const op_def *op, const op_param *p)
+{
+    return (op->traits & OP_CONTROL) != 0 && p->kind == PARAM_TENSORS;
+}
+
 void catalogue_add_signature(const op_def *op, text *to)
 {
     text_addf(to, "%s(", op->name);
     for (int i = 0; i < op->param_count; i++) {
         const op_param *p = &op->params[i];
 
+        if (catalogue_is_captured(op, p))
+            continue;
         text_addf(to, "%s%s%s", i > 0 ? ", " : "", p->kind == PARAM_TENSORS ? "*" : "", p->name);
         if (p->has_default) {
             text_add(to, "=");

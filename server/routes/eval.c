@@ -46,10 +46,26 @@ static bool read_request(evaluation *e, error *err)
 
 /* ---- Building ----------------------------------------------------------------------------- */
 
+/* What a program deletes without having assigned it must be there. */
+static bool check_deleted(evaluation *e, const lang_scope *scope, error *err)
+{
+    for (int i = 0; i < e->program.deleted_count; i++) {
+        const lang_name *n = &e->program.deleted[i];
+
+        if (bindings_has(&e->bindings, n->name))
+            continue;
+        error_set(err, ERR_UNKNOWN_NAME, "the name '%s' is not known", n->name);
+        error_suggest(err, scope->nearest(scope->context, n->name));
+        error_at_text(err, e->asked.program, n->offset);
+        return error_at_pointer(err, "/program");
+    }
+    return true;
+}
+
 static bool build_program(evaluation *e, const lang_scope *scope, error *err)
 {
-    static const lang_dialect dialects[] = {[WIRE_NUMPY] = LANG_NUMPY,
-                                            [WIRE_SMALL] = LANG_TENSOR_STATEMENTS};
+    static const lang_dialect dialects[] = {
+        [WIRE_NUMPY] = LANG_NUMPY, [WIRE_SMALL] = LANG_TENSOR_STATEMENTS};
     const wire_request *asked = &e->asked;
     const lang_options options = {.dialect = dialects[asked->dialect],
                                   .budget = &body_of(e->request)->budget,
@@ -62,7 +78,7 @@ static bool build_program(evaluation *e, const lang_scope *scope, error *err)
     table_init(&e->assigned, e->request->arena);
     for (int i = 0; i < e->program.assigned_count; i++)
         table_put(&e->assigned, e->program.assigned[i].name, &e->program.assigned[i]);
-    return true;
+    return check_deleted(e, scope, err);
 }
 
 static bool build(evaluation *e, error *err)
@@ -133,7 +149,8 @@ static bool run(evaluation *e, error *err)
     return ok && check_results(e, true, err);
 }
 
-/* ---- The whole -------------------------------------------------------------------------------- */
+/* ---- The whole --------------------------------------------------------------------------------
+ */
 
 static void release(evaluation *e)
 {
@@ -173,10 +190,8 @@ static bool try_again(const evaluation *e, int tries, error *err)
 
 bool eval_handle(services *s, http_request *r, error *err)
 {
-    const evaluation new = {.services = s,
-                      .request = r,
-                      .format = answer_format(r),
-                      .started_us = clock_us()};
+    const evaluation new = {
+        .services = s, .request = r, .format = answer_format(r), .started_us = clock_us()};
     evaluation *e = arena_alloc(r->arena, sizeof *e), asked = new;
     int tries = 0;
 

@@ -7,7 +7,8 @@
 #include "server/routes/evaluation.h"
 #include "server/routes/stored.h"
 
-/* ---- Binary ----------------------------------------------------------------------------------- */
+/* ---- Binary -----------------------------------------------------------------------------------
+ */
 
 static bool answer_one(evaluation *e, error *err)
 {
@@ -31,17 +32,17 @@ static bool answer_npz(evaluation *e)
     wire_writer *w = wire_writer_new(WIRE_NPZ);
 
     for (int i = 0; i < e->result_count; i++)
-        wire_writer_tensor(w,
-                           e->result_is_list ? arena_format(e->request->arena, "result_%d", i)
-                                             : "result",
-                           &e->values[e->results[i]]);
+        wire_writer_tensor(
+            w, e->result_is_list ? arena_format(e->request->arena, "result_%d", i) : "result",
+            &e->values[e->results[i]]);
     for (int i = 0; i < e->named_count; i++)
         wire_writer_tensor(w, e->named[i].name, &e->values[e->named[i].output]);
     answer_written_take(e->request, 200, WIRE_NPZ, w, answered_bytes(e));
     return true;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------- */
+/* ---- JSON
+ * ---------------------------------------------------------------------------------------- */
 
 /* A tensor; of a dry run, what is known of it. */
 static void add_tensor(const evaluation *e, wire_writer *w, int output)
@@ -188,8 +189,7 @@ static bool answer_json(evaluation *e)
     add_result(e, w);
     add_outputs(e, w);
     add_rest(e, w);
-    answer_written_take(e->request, 200, WIRE_JSON, w,
-                        e->asked.dry_run ? 0 : answered_bytes(e));
+    answer_written_take(e->request, 200, WIRE_JSON, w, e->asked.dry_run ? 0 : answered_bytes(e));
     return true;
 }
 

@@ -29,9 +29,9 @@ static bool find_part(evaluation *e, const lang_name *n, int part, value *result
 static bool find_in_program(evaluation *e, const char *reference, value *result, error *err)
 {
     const char *colon = strchr(reference, ':');
-    const char *name = colon == NULL ? reference
-                                     : arena_copy(e->request->arena, reference,
-                                                  (size_t)(colon - reference));
+    const char *name = colon == NULL
+                           ? reference
+                           : arena_copy(e->request->arena, reference, (size_t)(colon - reference));
     const lang_name *assigned = table_get(&e->assigned, name);
     const lang_scope scope = bindings_scope(&e->bindings);
 
@@ -78,7 +78,8 @@ bool evaluation_find(evaluation *e, const char *reference, value *result, error 
     return error_suggest(err, near);
 }
 
-/* ---- What is wanted ---------------------------------------------------------------------------- */
+/* ---- What is wanted ----------------------------------------------------------------------------
+ */
 
 static void select_results(evaluation *e)
 {
@@ -113,11 +114,11 @@ static void select_printed(evaluation *e)
 
     e->printed = arena_array(e->request->arena, (size_t)p->printed_count + 1, sizeof *e->printed);
     for (int i = 0; i < p->printed_count; i++)
-        e->printed[i] =
-            p->printed[i].style == LANG_LITERAL ? -1 : want(e, p->printed[i].value);
+        e->printed[i] = p->printed[i].style == LANG_LITERAL ? -1 : want(e, p->printed[i].value);
 }
 
-/* ---- What the format can say -------------------------------------------------------------------- */
+/* ---- What the format can say --------------------------------------------------------------------
+ */
 
 static bool check_one(const evaluation *e, error *err)
 {
@@ -126,10 +127,9 @@ static bool check_one(const evaluation *e, error *err)
                                            : -1;
 
     if (e->result_count > 1 || only < 0)
-        return error_set(err, ERR_ACCEPT,
-                         "%s holds one tensor, and the evaluation gives %d; npz holds several.",
-                         wire_format_name(e->format),
-                         e->result_count > 1 ? e->result_count : e->named_count);
+        return error_set(
+            err, ERR_ACCEPT, "%s holds one tensor, and the evaluation gives %d; npz holds several.",
+            wire_format_name(e->format), e->result_count > 1 ? e->result_count : e->named_count);
     return wire_writer_takes(e->format, &value_type(e->graph->outputs[only])->shape, err);
 }
 

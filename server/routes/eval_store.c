@@ -11,8 +11,7 @@
 static void add(evaluation *e, const char *stored, value v)
 {
     graph_add_output(e->graph, v);
-    e->stored[e->stored_count++] =
-        (wanted){.name = stored, .output = e->graph->output_count - 1};
+    e->stored[e->stored_count++] = (wanted){.name = stored, .output = e->graph->output_count - 1};
 }
 
 /* Whether a value of the language is one that can be kept. */

@@ -39,14 +39,14 @@ typedef struct evaluation {
     bool result_is_list;
     int *results;
     int named_count;
-    wanted *named;  /* the request's outputs */
-    int *printed; /* of each printed item; -1: it has no value */
+    wanted *named; /* the request's outputs */
+    int *printed;  /* of each printed item; -1: it has no value */
     bool writes;
     int stored_count;
     wanted *stored; /* under which names */
     commit_result committed;
     int answered_count; /* the outputs of the graph that the answer has come first */
-    tensor *values; /* of the graph's outputs, once it ran */
+    tensor *values;     /* of the graph's outputs, once it ran */
     engine_stats stats;
 } evaluation;
 

@@ -51,7 +51,7 @@ static void add_args(json_writer *w, const catalogue_entry *e)
     for (int i = 0; i < e->op->param_count; i++) {
         const op_param *p = &e->op->params[i];
 
-        if (!is_tensor(p))
+        if (!is_tensor(p) || catalogue_is_captured(e->op, p))
             continue;
         json_begin(w, NULL, '{');
         json_string(w, "name", p->name);
@@ -70,9 +70,10 @@ static void add_default(json_writer *w, const attr *a)
     else if (a->kind == ATTR_INT)
         json_int(w, "default", a->integer);
     else
-        json_string(w, "default", a->kind == ATTR_TEXT    ? a->text
-                                  : a->kind == ATTR_DTYPE ? dtype_name(a->dtype)
-                                                          : NULL);
+        json_string(w, "default",
+                    a->kind == ATTR_TEXT    ? a->text
+                    : a->kind == ATTR_DTYPE ? dtype_name(a->dtype)
+                                            : NULL);
 }
 
 static void add_attrs(json_writer *w, const op_def *op)

@@ -79,9 +79,9 @@ static void answer_span(http_request *r, wire_format format, span *s, int64_t si
 
     answer_stream(r, 206, wire_media_type(format), s->end - s->at,
                   (http_source){.state = s, .fill = fill, .close = close_span});
-    answer_header(r, "Content-Range",
-                  arena_format(r->arena, "bytes %" PRId64 "-%" PRId64 "/%" PRId64, s->at,
-                               s->end - 1, size));
+    answer_header(
+        r, "Content-Range",
+        arena_format(r->arena, "bytes %" PRId64 "-%" PRId64 "/%" PRId64, s->at, s->end - 1, size));
     answer_header(r, "Tensor-Dtype", dtype_name(s->tensor.dtype));
     answer_header(r, "Tensor-Shape", wire_shape_header(&s->tensor.shape, lengths));
 }

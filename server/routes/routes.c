@@ -5,6 +5,7 @@
 
 #include "server/routes/handlers.h"
 
+/* clang-format off */
 #define JSON "application/json"
 #define TENSORS JSON " application/x-npy application/x-npz application/octet-stream"
 
@@ -20,7 +21,6 @@
 #define WRITE_ERRORS ERR_NAME, ERR_NAME_KIND, ERR_PRECONDITION, ERR_CONFLICT, ERR_DISK, ERR_QUOTA, \
         ERR_VARIABLE_QUOTA, ERR_READ_ONLY, ERR_STORAGE
 
-/* clang-format off */
 static const route table[] = {
     /* ---- Health ---- */
     {

@@ -70,11 +70,12 @@ bool stored_durability(const http_request *r, durability *result, error *err)
             return true;
         }
     }
-    return word == NULL || error_set(err, ERR_REQUEST,
-                                     "durability is disk, process or memory, not '%.40s'.", word);
+    return word == NULL ||
+           error_set(err, ERR_REQUEST, "durability is disk, process or memory, not '%.40s'.", word);
 }
 
-/* ---- Headers of answers ----------------------------------------------------------------------- */
+/* ---- Headers of answers -----------------------------------------------------------------------
+ */
 
 void stored_answer_etag(services *s, http_request *r, const entry *e, const char *form)
 {
@@ -92,7 +93,8 @@ void stored_answer_number(http_request *r, const char *header, int64_t number)
     answer_header(r, header, text);
 }
 
-/* ---- Conditions --------------------------------------------------------------------------------- */
+/* ---- Conditions ---------------------------------------------------------------------------------
+ */
 
 /* Whether the quoted tag is that of the entry; form NULL: in any form. */
 static bool tag_is(services *s, const char *tag, size_t n, const entry *e, const char *form)
@@ -138,9 +140,9 @@ bool stored_expect(services *s, const http_request *r, txn *x, const char *name,
     const int64_t commit = e == NULL ? EXPECT_ABSENT : e->commit;
 
     if (match != NULL && !list_has(s, match, e, NULL))
-        return error_set(err, ERR_PRECONDITION, e == NULL ? "If-Match: there is no '%s'."
-                                                          : "If-Match: '%s' has another state.",
-                         name);
+        return error_set(
+            err, ERR_PRECONDITION,
+            e == NULL ? "If-Match: there is no '%s'." : "If-Match: '%s' has another state.", name);
     if (none != NULL && list_has(s, none, e, NULL))
         return error_set(err, ERR_PRECONDITION, "If-None-Match: '%s' exists.", name);
     if (match != NULL || none != NULL)

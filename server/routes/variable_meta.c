@@ -63,9 +63,10 @@ static void add_place(json_writer *w, const entry *e)
     char file[ENTRY_FILE];
 
     entry_file(e, file);
-    json_string(w, "storage", entry_is_volatile(e)                  ? "memory"
-                              : entry_form(e) == FORM_MEMMAP ? "memmap"
-                                                             : "inline");
+    json_string(w, "storage",
+                entry_is_volatile(e)           ? "memory"
+                : entry_form(e) == FORM_MEMMAP ? "memmap"
+                                               : "inline");
     json_string(w, "file", file[0] == '\0' ? NULL : file);
 }
 

@@ -113,8 +113,8 @@ static bool read_form(const http_request *r, storage_form *result, error *err)
 }
 
 /* What was stored, as the metadata say it. */
-static bool answer_stored(services *s, http_request *r, const char *name,
-                          const commit_result *done, error *err)
+static bool answer_stored(services *s, http_request *r, const char *name, const commit_result *done,
+                          error *err)
 {
     snapshot *n = storage_snapshot(s->storage);
     const entry *e = snapshot_find(n, name);

@@ -164,7 +164,8 @@ bool data_finish_weak(data *d, const dtype_class *class, tensor *result, error *
 {
     const bool is_pair =
         class != NULL && *class == CLASS_COMPLEX && d->rank == 1 && d->elements == 2;
-    data_facts facts = {.has_dtype = class != NULL, .has_shape = true};
+    const bool is_int = class != NULL && *class == CLASS_INT; /* int64 or uint64 */
+    data_facts facts = {.has_dtype = class != NULL && !is_int, .has_shape = true};
 
     if (d->rank != 0 && !is_pair)
         return error_set(err, ERR_SHAPE, "a weak scalar is one number, not a list");
@@ -172,6 +173,11 @@ bool data_finish_weak(data *d, const dtype_class *class, tensor *result, error *
         facts.dtype = dtype_default(*class);
     if (!data_finish(d, &facts, result, err))
         return false;
+    if (is_int && !dtype_is_integer(result->dtype)) {
+        error_set(err, ERR_VALUE, "a weak int is a whole number");
+        tensor_unref(result);
+        return false;
+    }
     result->weak = true;
     return true;
 }

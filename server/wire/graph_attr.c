@@ -54,8 +54,10 @@ static bool convert_reference(reading *r, const item *x, const wire_value *ref, 
     if (!reading_locate(r, x->frame, ref, &p, err) || !reading_value(r, &p, &v, err))
         return false;
     if (value_type(v)->shape.rank != 0)
-        return wire_fault(ref, err, ERR_ARGUMENT, "%s: an attribute that is computed must be a "
-                                                  "scalar", x->op->name);
+        return wire_fault(ref, err, ERR_ARGUMENT,
+                          "%s: an attribute that is computed must be a "
+                          "scalar",
+                          x->op->name);
     v = graph_capture(r->frames[x->frame].graph, v, err);
     if (v.node == NULL)
         return false;
@@ -97,7 +99,8 @@ static bool convert_single(reading *r, const item *x, const wire_value *v, attr 
         break;
     }
     return wire_fault(v, err, ERR_ARGUMENT, "%s: '%s' cannot hold %s", x->op->name,
-                      wire_key(v) != NULL ? wire_key(v) : "a list", wire_type_name(wire_type_of(v)));
+                      wire_key(v) != NULL ? wire_key(v) : "a list",
+                      wire_type_name(wire_type_of(v)));
 }
 
 /* A list whose items, count of them, are all integers or computed, as one attribute. */
@@ -173,8 +176,7 @@ static bool convert_param(reading *r, const item *x, const op_param *p, const wi
         return convert_index(r, x, v, result, err);
     if (p->kind == PARAM_NUMBER && wire_type_of(v) == WIRE_LIST)
         return wire_fault(v, err, ERR_ARGUMENT, "%s: %s is a number", x->op->name, p->name);
-    return convert_outer(r, x, v, result, err) &&
-           op_attr_convert(x->op, p, result, r->arena, err);
+    return convert_outer(r, x, v, result, err) && op_attr_convert(x->op, p, result, r->arena, err);
 }
 
 static bool check_known(const item *x, const wire_value *attrs, error *err)

@@ -26,8 +26,8 @@ static bool check_count(const item *x, error *err)
     for (int i = 0; i < op->param_count; i++) {
         const op_param *p = &op->params[i];
 
-        if (p->kind == PARAM_TENSORS)
-            most = x->argument_count;
+        if (p->kind == PARAM_TENSORS && (op->traits & OP_CONTROL) == 0)
+            most = x->argument_count; /* of control flow it is what sub-graphs capture */
         else if (p->kind == PARAM_TENSOR) {
             least += !p->has_default;
             most++;
@@ -36,7 +36,9 @@ static bool check_count(const item *x, error *err)
     if (x->argument_count >= least && (x->argument_count <= most))
         return true;
     return error_set(err, ERR_ARGUMENT, "%s takes %d%s argument%s, got %d", op->name, least,
-                     op->input_count < 0 ? " or more" : most > least ? " or more" : "",
+                     op->input_count < 0 ? " or more"
+                     : most > least      ? " or more"
+                                         : "",
                      least == 1 && most == 1 ? "" : "s", x->argument_count);
 }
 
@@ -127,9 +129,9 @@ static bool build_node(reading *r, item *x, error *err)
         count = tensors;
     inputs = argument_values(r, x, err);
     attrs = inputs != NULL ? reading_attrs(r, x, err) : NULL;
-    n = attrs != NULL ? graph_apply(r->frames[x->frame].graph, x->op, inputs, count, attrs,
-                                    x->outputs, err)
-                      : NULL;
+    n = attrs != NULL
+            ? graph_apply(r->frames[x->frame].graph, x->op, inputs, count, attrs, x->outputs, err)
+            : NULL;
     if (n == NULL)
         return false;
     x->output_count = n->output_count;

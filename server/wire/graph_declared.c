@@ -29,8 +29,8 @@ static bool read_length(const wire_value *v, int64_t *length, const char **symbo
         return true;
     case WIRE_INTEGER:
         *length = wire_integer(v);
-        return *length >= 0 || wire_fault(v, err, ERR_SHAPE_INVALID, "a length cannot be %" PRId64,
-                                          *length);
+        return *length >= 0 ||
+               wire_fault(v, err, ERR_SHAPE_INVALID, "a length cannot be %" PRId64, *length);
     default:
         return wire_fault(v, err, ERR_REQUEST, "a length is an integer, null or a name, not %s",
                           wire_type_name(wire_type_of(v)));
@@ -108,8 +108,9 @@ static bool check_symbol(graph_json *j, const char *symbol, int64_t length, erro
         table_put(&j->lengths, symbol, known);
     }
     return *known == length ||
-           error_set(err, ERR_SHAPE, "the length '%.60s' is %" PRId64 " here and %" PRId64
-                     " elsewhere", symbol, length, *known);
+           error_set(err, ERR_SHAPE,
+                     "the length '%.60s' is %" PRId64 " here and %" PRId64 " elsewhere", symbol,
+                     length, *known);
 }
 
 static bool check_shape(graph_json *j, const char *name, const declared *d, const shape *s,
@@ -121,8 +122,10 @@ static bool check_shape(graph_json *j, const char *name, const declared *d, cons
     for (int i = 0; fits && i < s->rank; i++)
         fits = d->shape.length[i] == LENGTH_UNKNOWN || d->shape.length[i] == s->length[i];
     if (!fits)
-        return error_set(err, ERR_SHAPE, "the input '%s' is declared with shape %s and given with "
-                         "shape %s", name, shape_print(&d->shape, asked), shape_print(s, given));
+        return error_set(err, ERR_SHAPE,
+                         "the input '%s' is declared with shape %s and given with "
+                         "shape %s",
+                         name, shape_print(&d->shape, asked), shape_print(s, given));
     for (int i = 0; i < s->rank; i++)
         if (d->symbols[i] != NULL && !check_symbol(j, d->symbols[i], s->length[i], err))
             return false;
@@ -165,7 +168,8 @@ static bool resolve_new(graph_json *j, const char *name, value *result, error *e
     if (result->node == NULL)
         return d == NULL || error_set(err, ERR_UNKNOWN_NAME,
                                       "the input '%s' is given neither in the request nor by a "
-                                      "stored variable", name);
+                                      "stored variable",
+                                      name);
     if (d == NULL)
         return true;
     return (!d->has_shape || check_shape(j, name, d, &value_type(*result)->shape, err)) &&

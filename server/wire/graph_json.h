@@ -31,9 +31,9 @@ typedef struct graph_json {
     graph *graph;
     const lang_scope *scope;
     struct reading *reading; /* private: the nodes */
-    table declared; /* "inputs": names -> declarations */
-    table external; /* names resolved so far -> their value */
-    table lengths;  /* symbols of shapes -> what they stand for */
+    table declared;          /* "inputs": names -> declarations */
+    table external;          /* names resolved so far -> their value */
+    table lengths;           /* symbols of shapes -> what they stand for */
     int output_count;
     const char **output_names; /* as written */
     value *outputs;

@@ -6,9 +6,9 @@
 /* A graph object: the whole, or a sub-graph among a node's attributes. */
 typedef struct frame {
     const wire_value *object;
-    int outer;             /* the frame around it; -1 for the whole graph */
-    int first, count;      /* its named nodes, among the items */
-    table names;           /* -> int, the index of an item */
+    int outer;        /* the frame around it; -1 for the whole graph */
+    int first, count; /* its named nodes, among the items */
+    table names;      /* -> int, the index of an item */
     graph *graph;
 } frame;
 

@@ -63,8 +63,10 @@ static bool locate_outside(reading *r, const char *text, const char *name, place
                   near ? "; did you mean " : "", near ? near : "");
         return error_suggest(err, near);
     }
-    return p->output == 0 || error_set(err, ERR_ARGUMENT, "'%.60s': '%s' is one tensor, whose only "
-                                                          "output is 0", text, name);
+    return p->output == 0 || error_set(err, ERR_ARGUMENT,
+                                       "'%.60s': '%s' is one tensor, whose only "
+                                       "output is 0",
+                                       text, name);
 }
 
 bool reading_locate(reading *r, int at, const wire_value *v, place *result, error *err)
@@ -134,8 +136,7 @@ static int add_frame(reading *r, const wire_value *object, int outer, graph *g, 
                             err) ||
         (nodes != NULL && !wire_expect(nodes, WIRE_OBJECT, err)))
         return -1;
-    r->frames =
-        arena_grow(r->arena, r->frames, (size_t)at, &r->frame_room, sizeof *r->frames);
+    r->frames = arena_grow(r->arena, r->frames, (size_t)at, &r->frame_room, sizeof *r->frames);
     r->frames[at] = (frame){.object = object, .outer = outer, .graph = g, .first = r->item_count};
     r->frame_count++;
     table_init(&r->frames[at].names, r->arena);
@@ -223,8 +224,8 @@ static bool read_arguments(reading *r, int at, error *err)
 static bool read_subgraph(reading *r, int at, const wire_value *object, error *err)
 {
     const int outer = r->items[at].frame;
-    const int f = add_frame(r, object, outer, graph_new(r->json->graph->arena,
-                                                        r->frames[outer].graph), err);
+    const int f =
+        add_frame(r, object, outer, graph_new(r->json->graph->arena, r->frames[outer].graph), err);
     const char **names;
     place *places;
     int count;
@@ -286,8 +287,10 @@ bool reading_outputs(reading *r, int at, int *count, place **places, const char 
         const wire_value *ref = reading_reference(v, false);
 
         if (ref == NULL)
-            return wire_fault(v, err, ERR_REQUEST, "an output is the name of a node or input, "
-                                                   "not %s", wire_type_name(wire_type_of(v)));
+            return wire_fault(v, err, ERR_REQUEST,
+                              "an output is the name of a node or input, "
+                              "not %s",
+                              wire_type_name(wire_type_of(v)));
         if (!reading_locate(r, at, ref, &(*places)[*count], err))
             return false;
         (*names)[(*count)++] = wire_string(ref, NULL);

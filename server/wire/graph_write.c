@@ -260,7 +260,8 @@ static void add_node(printer *p, const scope *s, const node *n)
     json_end(&p->json, '}');
 }
 
-/* ---- Graphs ----------------------------------------------------------------------------------- */
+/* ---- Graphs -----------------------------------------------------------------------------------
+ */
 
 static bool is_output(const graph *g, const node *n)
 {

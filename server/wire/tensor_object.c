@@ -77,6 +77,7 @@ bool tensor_object_dtype(const wire_value *object, dtype *result, bool *is_known
         if (!read_weak(weak, &class, err))
             return false;
         *result = dtype_default(class);
+        *is_known = class != CLASS_INT; /* int64, or uint64 if it needs that */
     }
     return true;
 }

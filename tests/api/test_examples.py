@@ -140,7 +140,7 @@ def check(answer, text):
     found = re.match(r"(\S+) ([=~:]) (.*)$", text)
     try:
         return check_member(answer, found[1], found[2], found[3])
-    except (KeyError, IndexError, TypeError, AssertionError) as fault:
+    except (KeyError, IndexError, TypeError, ValueError, AssertionError) as fault:
         return False, repr(fault) + " in " + repr(answer.body[:300])
 
 

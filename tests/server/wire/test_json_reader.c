@@ -49,6 +49,8 @@ static const struct {
     {WIRE_TENSOR_BODY, "{\"value\": [1, 2], \"weak\": \"complex\"}",
      "<weak complex128[]: 1.0 2.0>"},
     {WIRE_TENSOR_BODY, "18446744073709551615", "<weak uint64[]: 18446744073709551615>"},
+    {WIRE_TENSOR_BODY, "{\"weak\": \"int\", \"value\": 18446744073709551615}",
+     "<weak uint64[]: 18446744073709551615>"},
     /* tensor objects */
     {WIRE_TENSOR_BODY, "{\"data\": 5}", "<int64[]: 5>"},
     {WIRE_TENSOR_BODY, "{\"dtype\": \"int8\", \"data\": [127, -128, 2.0, 1e1, true]}",

@@ -158,7 +158,8 @@ bool call_op(tracer *tr, const op_def *op, const arguments *args, lang_value *re
     bound_call call = {0};
     const node *n;
 
-    if (!bind_call(tr, op, args, &call, err))
+    if (!(op->body == NULL ? bind_call(tr, op, args, &call, err)
+                           : bind_defined(tr, op, args, &call, err)))
         return false;
     n = graph_apply(tr->graph, op, call.inputs, call.count, call.attrs, outputs, err);
     if (n == NULL)

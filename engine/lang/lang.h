@@ -18,7 +18,7 @@
  *
  * Reading order: lang.h, grammar.md, lexer.h, code.h, parser.c, statements.c,
  * scalar.h, tracer.h, evaluate.c, operators.c, names.c, attribute.c, call.c,
- * bind.c, builtin.c, index.c, convert.c, build.c; dialect_tensor.c; print.c,
+ * bind.c, defined.c, builtin.c, index.c, convert.c, build.c; dialect_tensor.c; print.c,
  * show.c; key.c. */
 #pragma once
 
@@ -106,6 +106,12 @@ typedef struct lang_scope {
     bool (*resolve)(void *context, graph *g, const char *name, value *result, error *err);
     /* The nearest name there is, or NULL. May be NULL. */
     const char *(*nearest)(void *context, const char *name);
+    /* Sets *result to an operation that the registry does not have, such as a stored
+     * graph; to NULL if there is none of this name. May be NULL. */
+    bool (*find_op)(void *context, const char *name, const op_def **result, error *err);
+    /* As resolve, but of what is stored alone: the value of an input of such an operation
+     * that a call leaves out. May be asked again. May be NULL. */
+    bool (*resolve_stored)(void *context, graph *g, const char *name, value *result, error *err);
 } lang_scope;
 
 /* How an item of a printed line is written. */

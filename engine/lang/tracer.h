@@ -188,6 +188,11 @@ typedef struct bound_call {
 
 bool bind_call(tracer *tr, const op_def *op, const arguments *args, bound_call *call, error *err);
 
+/* The same for an operation whose meaning is a graph (defined.c): inputs that the call
+ * leaves out are what is stored under their names. */
+bool bind_defined(tracer *tr, const op_def *op, const arguments *args, bound_call *call,
+                  error *err);
+
 /* ---- Indices (index.c) ------------------------------------------------------ */
 
 /* The n items of a sequence, or of a tensor along its first axis, as a sequence;

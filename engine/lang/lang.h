@@ -182,9 +182,6 @@ bool lang_expand(graph *g, const op_def *op, const value *inputs, int count, con
 bool lang_index_parse(arena *a, const char *text, size_t length, int operands, attr *result,
                       error *err);
 
-/* Adds an index key as lang_index_parse reads it. */
-void lang_index_write(const attr *key, text *t);
-
 /* ---- Printing --------------------------------------------------------------- */
 
 /* Adds to t a program whose building gives the nodes of g once more, in their

@@ -24,6 +24,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/kernels/kernels.h"
 #include "engine/tensor/tensor.h"
 
@@ -264,6 +265,10 @@ const op_param *op_attr_param(const op_def *op, int index);
  * DTYPE, DYNAMIC ..) into what the parameter takes: an int into a list of one, a
  * text into a dtype. ERR_ARGUMENT naming op and parameter otherwise. */
 bool op_attr_convert(const op_def *op, const op_param *param, attr *value, arena *a, error *err);
+
+/* Adds an index key as text, 1:3, ..., None, $1; names are those of the call's inputs and
+ * stand for $1 and so on, unless they are NULL. */
+void op_key_write(const attr *key, const char *const *names, text *t);
 
 /* The types of the outputs (of at least op_output_count(op) elements) for these
  * inputs and attributes. Not for operations with lower, which the graph expands. */

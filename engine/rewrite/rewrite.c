@@ -9,6 +9,19 @@ enum { FOLD_ELEMENTS = 4096 }; /* larger constants are left to the plan */
 static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err);
 static bool rewrite_nodes(rewriter *r, const graph *from, graph_map *map, error *err);
 
+static void report(const rewriter *r, const char *phase, const rule *by, const node *before,
+                   value after)
+{
+    const rewrite_event e = {.phase = phase,
+                             .rule = by != NULL ? by->pattern : NULL,
+                             .rule_gives = by != NULL ? by->replacement : NULL,
+                             .before = {(node *)before, 0},
+                             .after = after};
+
+    if (r->options->log != NULL)
+        r->options->log(r->options->log_context, &e);
+}
+
 /* ---- Folding ----------------------------------------------------------------------- */
 
 static bool is_small(const type *t)
@@ -58,6 +71,8 @@ static bool replace_by_constants(rewriter *r, const node *n, tensor *tensors, va
         tensor_unref(&tensors[i]);
     }
     r->options->fired++;
+    if (ok)
+        report(r, "fold", NULL, n, outputs[0]);
     return ok;
 }
 
@@ -123,6 +138,7 @@ static void apply_rules(rewriter *r, const node *n, value *outputs)
             continue;
         outputs[0] = result;
         r->options->fired++;
+        report(r, "simplify", &rules[i], n, result);
         break;
     }
     r->depth--;
@@ -190,6 +206,7 @@ static bool apply_new(rewriter *r, const op_def *op, const value *inputs, int co
         return false;
     for (int i = 0; i < n->output_count; i++)
         outputs[i] = graph_map_get(map, n->definition->outputs[i]);
+    report(r, "lower", NULL, n, outputs[0]);
     return true;
 }
 
@@ -227,6 +244,7 @@ bool rewrite_apply(rewriter *r, const op_def *op, const value *inputs, int count
     if (known != NULL) {
         memcpy(outputs, known, (size_t)results * sizeof *known);
         r->options->fired++;
+        report(r, "merge", NULL, NULL, outputs[0]);
         ok = true;
     } else {
         ok = apply_new(r, op, inputs, count, attrs, outputs, err);
@@ -362,6 +380,7 @@ static bool apply_chosen(rewriter *r, const node *n, const value *inputs, value 
             return false;
     }
     r->options->fired++;
+    report(r, "choose", NULL, n, outputs[0]);
     return true;
 }
 
@@ -405,6 +424,8 @@ static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
         ok = rewrite_apply(r, n->op, inputs, n->input_count, graph_map_attrs(map, n), outputs, err);
     for (int i = 0; ok && i < n->output_count; i++)
         graph_map_set(map, (value){(node *)n, i}, outputs[i]);
+    if (ok && n->name != NULL && n->output_count == 1 && value_constant(outputs[0]) == NULL)
+        graph_name(outputs[0], n->name);
     return ok;
 }
 

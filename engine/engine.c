@@ -6,6 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/exec/pool.h"
+#include "engine/grad/grad.h"
 #include "engine/lang/lang.h"
 #include "engine/plan/plan.h"
 #include "engine/rewrite/rules.h"
@@ -26,9 +27,8 @@ static bool fold_node(const node *n, tensor *outputs, error *err);
 static graph *rewritten_take(const evaluation *e, graph *g, error *err)
 {
     const int64_t start = clock_us();
-    rewrite_options options = {.fold = fold_node,
-                               .strict = e->options->strict,
-                               .only_lower = !e->options->optimize};
+    rewrite_options options = {
+        .fold = fold_node, .strict = e->options->strict, .only_lower = !e->options->optimize};
     graph *result = rewrite_graph(g, &options, e->arena, err);
 
     graph_release(g);
@@ -110,7 +110,8 @@ static bool check_plan(const evaluation *e, const plan *p, error *err)
     return true;
 }
 
-/* ---- Inputs ------------------------------------------------------------------------------------ */
+/* ---- Inputs ------------------------------------------------------------------------------------
+ */
 
 /* Dense inputs, each with a reference, in the arena. */
 static tensor *dense_inputs(evaluation *e, const graph *g, error *err)
@@ -133,7 +134,8 @@ static void release_tensors(tensor *tensors, int count)
         tensor_unref(&tensors[i]);
 }
 
-/* ---- One stage ------------------------------------------------------------------------------------ */
+/* ---- One stage
+ * ------------------------------------------------------------------------------------ */
 
 static void count_plan(engine_stats *stats, const graph *g, const plan *p, int64_t base)
 {
@@ -187,14 +189,15 @@ static bool run_stage(evaluation *e, const graph *g, tensor *outputs, error *err
     return true;
 }
 
-/* ---- Stages ------------------------------------------------------------------------------------------ */
+/* ---- Stages
+ * ------------------------------------------------------------------------------------------ */
 
 /* What the first stage of a graph can do. A node is ready if its shapes are known once
  * its inputs are; it is open if only running it tells its shapes. */
 typedef struct stage {
-    bool *ready, *open;  /* by node id */
-    bool *wanted;        /* whether the stage must give the node's values */
-    bool complete;       /* every node that is needed is ready */
+    bool *ready, *open; /* by node id */
+    bool *wanted;       /* whether the stage must give the node's values */
+    bool complete;      /* every node that is needed is ready */
 } stage;
 
 static bool attrs_known(const node *n)
@@ -457,6 +460,7 @@ void engine_init(int threads)
 {
     ops_init();
     lang_init();
+    grad_init();
     rules_init();
     exec_init(threads);
 }

@@ -31,12 +31,12 @@ typedef struct error_info {
 typedef struct error {
     error_kind kind; /* ERR_NONE: nothing went wrong */
     char detail[512];
-    int line, column;       /* in program text, from 1; 0 if it does not apply */
-    char caret[256];        /* the faulty line and a caret below it, or "" */
-    char pointer[256];      /* JSON pointer into the body, or "" */
-    char suggestion[136];   /* the nearest known name, or "" */
-    char node[136];         /* the graph node it concerns, or "" */
-    bool has_limit;         /* whether limit and asked say something */
+    int line, column;     /* in program text, from 1; 0 if it does not apply */
+    char caret[256];      /* the faulty line and a caret below it, or "" */
+    char pointer[256];    /* JSON pointer into the body, or "" */
+    char suggestion[136]; /* the nearest known name, or "" */
+    char node[136];       /* the graph node it concerns, or "" */
+    bool has_limit;       /* whether limit and asked say something */
     int64_t limit, asked;
 } error;
 
@@ -47,8 +47,8 @@ bool error_set(error *err, error_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* As error_set, with the limit that was met and what was asked for. */
-bool error_set_limit(error *err, error_kind kind, int64_t limit, int64_t asked,
-                     const char *format, ...) __attribute__((format(printf, 5, 6)));
+bool error_set_limit(error *err, error_kind kind, int64_t limit, int64_t asked, const char *format,
+                     ...) __attribute__((format(printf, 5, 6)));
 
 /* Whether err is set. */
 bool error_is_set(const error *err);

@@ -7,17 +7,17 @@
 #include <utf8proc.h>
 
 static const char *const keywords[] = {
-    "False",  "None",   "True",  "and",    "as",       "assert", "async",  "await",    "break",
-    "class",  "continue", "def", "del",    "elif",     "else",   "except", "finally",  "for",
-    "from",   "global", "if",    "import", "in",       "is",     "lambda", "nonlocal", "not",
-    "or",     "pass",   "raise", "return", "try",      "while",  "with",   "yield",
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
 };
 
 /* The element types' names cannot come from dtype.def, which lies above this
  * module; the unit test of tensor/dtype.c compares the two. */
 static const char *const dtype_names[] = {
-    "bool",   "int8",    "int16",    "int32",   "int64",   "uint8",     "uint16",
-    "uint32", "uint64",  "float16",  "bfloat16", "float32", "float64", "complex64", "complex128",
+    "bool",   "int8",    "int16",    "int32",   "int64",   "uint8",     "uint16",     "uint32",
+    "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
 };
 
 static bool is_among(const char *bytes, size_t length, const char *const *words, size_t count)

@@ -23,8 +23,7 @@ enum { NUMBER_TEXT_MAX = 32 }; /* bytes that any printed number fits in */
 const char *number_read_f64(const char *text, const char *end, double *value);
 const char *number_read_f32(const char *text, const char *end, float *value);
 const char *number_read_i64(const char *text, const char *end, int64_t *value, bool *out_of_range);
-const char *number_read_u64(const char *text, const char *end, uint64_t *value,
-                            bool *out_of_range);
+const char *number_read_u64(const char *text, const char *end, uint64_t *value, bool *out_of_range);
 
 /* Each writes at most NUMBER_TEXT_MAX bytes, without a NUL, and returns the end.
  * Finite floats always carry a point or an exponent (1.0, -0.0, 1e+300), so

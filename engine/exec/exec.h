@@ -5,7 +5,7 @@
  * request's budget when a step makes them and go back after their last use, exactly
  * as planned.
  *
- * Reading order: exec.h, pool.h, machine.h, tiles.c, folds.c, run.c. */
+ * Reading order: exec.h, pool.h, machine.h, tiles.c, folds.c, runner.h, run.c, control.c. */
 #pragma once
 
 #include <stdatomic.h>
@@ -16,7 +16,10 @@
 typedef struct stop_sign {
     const _Atomic int *cancelled; /* not 0: give up; NULL: never */
     int64_t deadline_us;          /* of the monotonic clock; 0: none */
+    int64_t iterations_max;       /* of one loop; 0: LOOP_ITERATIONS */
 } stop_sign;
+
+enum { LOOP_ITERATIONS = 1000000 };
 
 /* Whether to stop now, with ERR_CANCELLED or ERR_TIME. */
 bool stop_asked(const stop_sign *stop, error *err);

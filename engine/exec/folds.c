@@ -144,7 +144,8 @@ void fold_init(void)
     divide = op_find("true_divide", 11);
 }
 
-/* ---- Results ---------------------------------------------------------------------------------- */
+/* ---- Results ----------------------------------------------------------------------------------
+ */
 
 /* Finishes n folded elements (room for whole lanes) and stores them as result `at`. */
 static void store_result(const machine *m, char *values, int64_t n, int64_t at, int64_t count)
@@ -186,7 +187,8 @@ static int64_t folded_count(const tile_program *p)
     return p->columns ? length_of(p, p->kept - 1, p->rank - 1) : length_of(p, p->kept, p->rank);
 }
 
-/* ---- By rows -------------------------------------------------------------------------------------- */
+/* ---- By rows
+ * -------------------------------------------------------------------------------------- */
 
 /* Folds n elements from `at` of the run at which the leaves point into *result. */
 static void fold_block(worker *w, int64_t at, int64_t n, char *partial, char *result)
@@ -243,7 +245,8 @@ static void fold_rows(worker *w, const fold_cut *c, int64_t result, int64_t segm
     memcpy(to, total, (size_t)LANES * dtype_size(p->folded));
 }
 
-/* ---- By columns -------------------------------------------------------------------------------------- */
+/* ---- By columns
+ * -------------------------------------------------------------------------------------- */
 
 /* The part of a result that is a panel of columns, folded over the rows of a segment. */
 static void fold_columns(worker *w, const fold_cut *c, int64_t result, int64_t segment, char *to)
@@ -279,7 +282,8 @@ static void fold_columns(worker *w, const fold_cut *c, int64_t result, int64_t s
         memcpy(to, total, counted.bytes);
 }
 
-/* ---- Tasks ---------------------------------------------------------------------------------------------- */
+/* ---- Tasks
+ * ---------------------------------------------------------------------------------------------- */
 
 /* The elements of one (result, segment) pair in memory. */
 static int64_t pair_width(const tile_program *p)
@@ -337,8 +341,7 @@ void fold_finish(machine *m)
             char *next = counter_next(&counted);
 
             memset(next, 0, counted.bytes);
-            memcpy(next,
-                   m->shared + (size_t)((result * c.segments + s) * pair_width(p)) * size,
+            memcpy(next, m->shared + (size_t)((result * c.segments + s) * pair_width(p)) * size,
                    (size_t)n * size);
             counter_carry(&counted);
         }

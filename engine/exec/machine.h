@@ -6,11 +6,11 @@
 /* A program bound to memory. */
 typedef struct machine {
     const tile_program *program;
-    const char *leaf[TILE_LEAVES];  /* the first byte of each leaf's slot */
-    char *output[TILE_LEAVES];      /* the first byte of each output */
-    char *scratch;                  /* a part for each thread */
+    const char *leaf[TILE_LEAVES]; /* the first byte of each leaf's slot */
+    char *output[TILE_LEAVES];     /* the first byte of each output */
+    char *scratch;                 /* a part for each thread */
     size_t thread_scratch;
-    char *shared;                   /* parts of results; NULL if each has one part */
+    char *shared; /* parts of results; NULL if each has one part */
     const stop_sign *stop;
     _Atomic bool stopped;
     _Atomic unsigned flags;
@@ -25,11 +25,11 @@ bool machine_run_tasks(machine *m);
 typedef struct worker {
     machine *machine;
     const tile_program *program;
-    void *operand[TILE_OPERANDS];   /* what the instructions read and write */
-    char *spare[TILE_OPERANDS];     /* scratch for each operand */
-    int64_t offset[TILE_LEAVES];    /* elements: where each leaf's row begins */
-    bool filled[TILE_LEAVES];       /* FIXED: its tile is made for this row */
-    char *levels;                   /* reductions: partial results */
+    void *operand[TILE_OPERANDS]; /* what the instructions read and write */
+    char *spare[TILE_OPERANDS];   /* scratch for each operand */
+    int64_t offset[TILE_LEAVES];  /* elements: where each leaf's row begins */
+    bool filled[TILE_LEAVES];     /* FIXED: its tile is made for this row */
+    char *levels;                 /* reductions: partial results */
 } worker;
 
 void worker_init(worker *w, machine *m, int lane);

@@ -14,7 +14,7 @@ typedef struct region {
     int64_t count;
     void (*part)(void *context, int64_t i, int lane);
     void *context;
-    int helpers;               /* workers inside; guarded by lock */
+    int helpers;                 /* workers inside; guarded by lock */
     bool lane_used[THREADS_MAX]; /* guarded by lock; 0 is the caller's */
 } region;
 

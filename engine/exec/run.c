@@ -3,19 +3,8 @@
 
 #include "engine/exec/machine.h"
 #include "engine/exec/pool.h"
+#include "engine/exec/runner.h"
 #include "engine/kernels/gemm.h"
-
-/* A plan while it runs. */
-typedef struct runner {
-    const plan *plan;
-    const tensor *inputs;
-    budget *budget;
-    const stop_sign *stop;
-    buffer **buffers; /* by index; NULL: not made yet, or given up */
-    shape *shapes;    /* of buffers whose shape the step decided */
-    run_notes *notes;
-    arena *arena;
-} runner;
 
 void exec_init(int threads)
 {
@@ -51,7 +40,7 @@ static char *slot_bytes(const runner *r, int index)
     return buffer_bytes(slot_buffer(r, index));
 }
 
-static bool make_slot(runner *r, int index, error *err)
+bool runner_make(runner *r, int index, error *err)
 {
     const int b = r->plan->slots[index].index;
 
@@ -60,11 +49,11 @@ static bool make_slot(runner *r, int index, error *err)
     return r->buffers[b] != NULL;
 }
 
-static tensor slot_tensor(const runner *r, const layout *l)
+tensor runner_tensor(const runner *r, const layout *l)
 {
     const slot *s = &r->plan->slots[l->slot];
-    tensor t = {.buf = slot_buffer(r, l->slot), .dtype = l->dtype, .offset = l->offset,
-                .shape = l->shape};
+    tensor t = {
+        .buf = slot_buffer(r, l->slot), .dtype = l->dtype, .offset = l->offset, .shape = l->shape};
 
     memcpy(t.strides, l->strides, sizeof t.strides);
     if (s->kind == SLOT_INPUT)
@@ -95,7 +84,7 @@ static bool run_tile_step(runner *r, const step *s, error *err)
     bool ok;
 
     for (int i = 0; i < p->output_count; i++) {
-        if (!make_slot(r, p->outputs[i].slot, err))
+        if (!runner_make(r, p->outputs[i].slot, err))
             return false;
         m.output[i] = slot_bytes(r, p->outputs[i].slot);
     }
@@ -164,15 +153,14 @@ static bool make_outputs(runner *r, const step *s, tensor *outputs, error *err)
         memset(&outputs[i], 0, sizeof outputs[i]);
         if (!shape_is_known(&t->shape))
             continue;
-        if (!make_slot(r, s->outputs[i], err))
+        if (!runner_make(r, s->outputs[i], err))
             return false;
         tensor_wrap_take(&outputs[i], slot_buffer(r, s->outputs[i]), t->dtype, &t->shape);
     }
     return true;
 }
 
-/* Puts a tensor that a step made where its slot is. Takes over the reference. */
-static void adopt_take(runner *r, int slot_index, const tensor *t)
+void runner_adopt_take(runner *r, int slot_index, const tensor *t)
 {
     const int b = r->plan->slots[slot_index].index;
 
@@ -206,7 +194,7 @@ static bool run_op_step(runner *r, const step *s, error *err)
     bool ok;
 
     for (int i = 0; i < s->input_count; i++)
-        inputs[i] = slot_tensor(r, &s->inputs[i]);
+        inputs[i] = runner_tensor(r, &s->inputs[i]);
     if (!make_outputs(r, s, outputs, err))
         return false;
     kernel_flags = 0;
@@ -214,40 +202,14 @@ static bool run_op_step(runner *r, const step *s, error *err)
     r->notes->flags |= kernel_flags;
     for (int i = 0; i < s->output_count; i++)
         if (!shape_is_known(&s->output_types[i].shape) && outputs[i].buf != NULL) {
-            adopt_take(r, s->outputs[i], &outputs[i]);
+            runner_adopt_take(r, s->outputs[i], &outputs[i]);
             note_extra(r);
         }
     return ok;
 }
 
-/* ---- Choices ---------------------------------------------------------------------------------- */
-
-static bool run_cond_step(runner *r, const step *s, error *err)
-{
-    const tensor pred = slot_tensor(r, &s->inputs[0]);
-    const bool yes = *(const bool *)tensor_bytes(&pred);
-    const plan *branch = s->branch[yes];
-    const int first = yes ? 1 : 1 + s->branch[1]->input_count;
-    tensor *inputs = arena_array(r->arena, (size_t)branch->input_count + 1, sizeof *inputs);
-    tensor *outputs = arena_array(r->arena, (size_t)branch->output_count + 1, sizeof *outputs);
-
-    for (int i = 0; i < branch->input_count; i++)
-        inputs[i] = slot_tensor(r, &s->inputs[first + i]);
-    if (!exec_run(branch, inputs, r->budget, r->stop, outputs, r->notes, err))
-        return false;
-    for (int i = 0; i < s->output_count; i++) {
-        tensor dense;
-        const bool ok = tensor_dense(&outputs[i], r->budget, &dense, err);
-
-        tensor_unref(&outputs[i]);
-        if (!ok)
-            return false;
-        adopt_take(r, s->outputs[i], &dense);
-    }
-    return true;
-}
-
-/* ---- Plans -------------------------------------------------------------------------------------- */
+/* ---- Plans --------------------------------------------------------------------------------------
+ */
 
 static bool run_step(runner *r, const step *s, error *err)
 {
@@ -257,7 +219,11 @@ static bool run_step(runner *r, const step *s, error *err)
     case STEP_RUN:
         return run_op_step(r, s, err);
     case STEP_COND:
-        return run_cond_step(r, s, err);
+        return run_cond(r, s, err);
+    case STEP_WHILE:
+        return run_while(r, s, err);
+    case STEP_SCAN:
+        return run_scan(r, s, err);
     }
     return false;
 }
@@ -268,8 +234,9 @@ static bool run_steps(runner *r, error *err)
         if (stop_asked(r->stop, err) || !run_step(r, &r->plan->steps[i], err))
             return false;
         if (r->notes->flags & KERNEL_NEGATIVE_POWER)
-            return error_set(err, ERR_VALUE, "power: integers to negative integer powers are not "
-                                             "allowed; make one of them a float");
+            return error_set(err, ERR_VALUE,
+                             "power: integers to negative integer powers are not "
+                             "allowed; make one of them a float");
         release_after(r, i);
     }
     return true;
@@ -286,7 +253,7 @@ bool exec_run(const plan *p, const tensor *inputs, budget *b, const stop_sign *s
     r.shapes = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.shapes);
     ok = run_steps(&r, err);
     for (int i = 0; ok && i < p->output_count; i++) {
-        outputs[i] = slot_tensor(&r, &p->outputs[i]);
+        outputs[i] = runner_tensor(&r, &p->outputs[i]);
         tensor_ref(&outputs[i]);
     }
     for (int i = 0; i < p->buffer_count; i++)

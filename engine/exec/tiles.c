@@ -12,8 +12,9 @@ bool stop_asked(const stop_sign *stop, error *err)
         return true;
     }
     if (stop->deadline_us != 0 && clock_us() > stop->deadline_us) {
-        error_set(err, ERR_TIME, "the evaluation did not end within its time; ask for less, give "
-                                 "it a longer timeout_ms, or run it as a job");
+        error_set(err, ERR_TIME,
+                  "the evaluation did not end within its time; ask for less, give "
+                  "it a longer timeout_ms, or run it as a job");
         return true;
     }
     return false;
@@ -193,8 +194,8 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
     for (int k = p->instruction_count; k < p->leaf_count; k++)
         prefetch(w, k, at, n);
     for (int k = 0; out >= 0 && n != padded && k < p->output_count; k++)
-        memcpy(w->machine->output[k] + (size_t)out * p->outputs[k].size,
-               w->spare[first_output + k], (size_t)n * p->outputs[k].size);
+        memcpy(w->machine->output[k] + (size_t)out * p->outputs[k].size, w->spare[first_output + k],
+               (size_t)n * p->outputs[k].size);
 }
 
 /* ---- Elementwise tasks ------------------------------------------------------------------- */

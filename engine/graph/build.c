@@ -31,15 +31,37 @@ void graph_release(graph *g)
     g->count = g->inner_count = 0;
 }
 
+/* Sub-graphs and definitions count as well: what is in each of many nodes adds up. */
+static bool has_room(graph *g, int inputs, error *err)
+{
+    graph *root = g;
+
+    while (root->outer != NULL)
+        root = root->outer;
+    if (g->count >= g->node_limit)
+        return error_set_limit(err, ERR_GRAPH_SIZE, g->node_limit, g->count + 1,
+                               "a graph has at most %d nodes", g->node_limit);
+    if (root->total / GRAPH_TOTAL >= root->node_limit)
+        return error_set_limit(err, ERR_GRAPH_SIZE, (int64_t)GRAPH_TOTAL * root->node_limit,
+                               root->total + 1,
+                               "a graph has at most %d nodes with all that its functions and "
+                               "definitions hold", GRAPH_TOTAL * root->node_limit);
+    if (g->edges > GRAPH_EDGES * g->node_limit - inputs)
+        return error_set_limit(err, ERR_GRAPH_SIZE, (int64_t)GRAPH_EDGES * g->node_limit,
+                               (int64_t)g->edges + inputs,
+                               "the inputs of a graph's nodes are at most %d, all together",
+                               GRAPH_EDGES * g->node_limit);
+    g->edges += inputs;
+    root->total++;
+    return true;
+}
+
 node *node_new(graph *g, const op_def *op, int inputs, int outputs, error *err)
 {
     node *n;
 
-    if (g->count >= g->node_limit) {
-        error_set_limit(err, ERR_GRAPH_SIZE, g->node_limit, g->count + 1,
-                        "a graph has at most %d nodes", g->node_limit);
+    if (!has_room(g, inputs, err))
         return NULL;
-    }
     n = arena_alloc(g->arena, sizeof *n);
     n->op = op;
     n->id = g->count;
@@ -152,17 +174,18 @@ static value *captured_inputs(graph *g, const value *inputs, int count, error *e
 }
 
 /* The types of a call's outputs, by whichever way the row has meaning. */
-static const type *infer_types(graph *g, const op_def *op, const value *inputs, int count,
+static const type *infer_types(graph *g, const op_def *op, const value *inputs, int count, int own,
                                const attr *attrs, const graph *definition, int *outputs, error *err)
 {
     const type *in = types_of(g, inputs, count);
-    const op_call call = {op, count, in, attrs, g->arena};
+    const op_call call = {op, (op->traits & OP_CONTROL) != 0 ? own : count, in, attrs, g->arena};
     type *types;
 
     if ((op->traits & OP_CONTROL) != 0) {
         types = arena_alloc(g->arena, sizeof *types);
-        return op_infer(&call, types, err) ? subgraph_types(g, op, inputs, attrs, outputs, err)
-                                           : NULL;
+        return op->infer(&call, types, err)
+                   ? subgraph_types(g, op, inputs, own, attrs, outputs, err)
+                   : NULL;
     }
     if (definition != NULL) {
         *outputs = definition->output_count;
@@ -218,6 +241,7 @@ node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, co
     const value *all = own;
     graph *definition = NULL;
     const type *types;
+    const int own_count = count;
     int output_count;
     node *n;
 
@@ -230,7 +254,7 @@ node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, co
         definition = definition_new(g, op, own, count, attrs, err);
     if (all == NULL || (definition == NULL && (op->lower != NULL || op->body != NULL)))
         return NULL;
-    types = infer_types(g, op, all, count, attrs, definition, &output_count, err);
+    types = infer_types(g, op, all, count, own_count, attrs, definition, &output_count, err);
     n = types != NULL ? node_new(g, op, count, output_count, err) : NULL;
     if (n == NULL)
         return NULL;

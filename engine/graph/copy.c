@@ -35,17 +35,21 @@ value graph_map_get(const graph_map *m, value from)
     return row == NULL ? (value){0} : row[from.index];
 }
 
-/* The integer that a constant scalar is. */
-static int64_t constant_integer(const tensor *t)
+/* The number that a constant scalar is: a float's as a double, else an integer. */
+static attr constant_number(const tensor *t)
 {
-    const void *in[] = {tensor_bytes(t)};
+    const bool real = dtype_is_float(t->dtype);
     char element[LANES * 16] = {0};
-    int64_t result[LANES];
+    const void *in[] = {element};
+    union {
+        int64_t integers[LANES];
+        double reals[LANES];
+    } result;
 
-    memcpy(element, in[0], dtype_size(t->dtype));
-    in[0] = element;
-    kernel_cast(t->dtype, DT_I64)(LANES, result, in);
-    return result[0];
+    memcpy(element, tensor_bytes(t), dtype_size(t->dtype));
+    kernel_cast(t->dtype, real ? DT_F64 : DT_I64)(LANES, &result, in);
+    return real ? (attr){.kind = ATTR_FLOAT, .real = result.reals[0]}
+                : (attr){.kind = ATTR_INT, .integer = result.integers[0]};
 }
 
 /* A computed scalar as an attribute of the copy. */
@@ -54,11 +58,9 @@ static attr map_dynamic(const graph_map *m, const attr *from)
     const value v = graph_map_get(m, (value){from->node, from->output});
     const tensor *t = v.node == NULL ? NULL : value_constant(v);
 
-    if (t == NULL)
-        return (attr){.kind = ATTR_DYNAMIC, .node = v.node, .output = v.index};
-    if (dtype_is_float(t->dtype) && t->dtype == DT_F64)
-        return (attr){.kind = ATTR_FLOAT, .real = *(const double *)tensor_bytes(t)};
-    return (attr){.kind = ATTR_INT, .integer = constant_integer(t)};
+    if (t != NULL)
+        return constant_number(t);
+    return (attr){.kind = ATTR_DYNAMIC, .node = v.node, .output = v.index, .dtype = from->dtype};
 }
 
 static attr map_ints(const graph_map *m, const attr *from)
@@ -111,17 +113,6 @@ static bool copy_leaf(graph_map *m, const node *n, error *err)
     return true;
 }
 
-/* The inputs that the row itself has, without what sub-graphs captured. */
-static int own_inputs(const node *n)
-{
-    int count = n->input_count;
-
-    for (int i = 0; i < n->op->attr_count; i++)
-        if (n->attrs[i].kind == ATTR_GRAPH)
-            count -= n->attrs[i].graph->input_count;
-    return count;
-}
-
 bool graph_map_copy(graph_map *m, const node *n, error *err)
 {
     arena *a = m->to->arena;
@@ -134,11 +125,12 @@ bool graph_map_copy(graph_map *m, const node *n, error *err)
         return copy_leaf(m, n, err);
     for (int i = 0; i < n->input_count; i++)
         inputs[i] = graph_map_get(m, n->inputs[i]);
-    given = (n->op->traits & OP_CONTROL) != 0 ? subgraph_rebuild(m->to, n, inputs, err)
-                                              : graph_map_attrs(m, n);
+    given = graph_map_attrs(m, n);
+    if ((n->op->traits & OP_CONTROL) != 0)
+        given = subgraph_rebuild(m->to, n, inputs, given, err);
     if (given == NULL)
         return false;
-    copy = graph_apply(m->to, n->op, inputs, own_inputs(n), given, outputs, err);
+    copy = graph_apply(m->to, n->op, inputs, graph_own_inputs(n), given, outputs, err);
     if (copy == NULL)
         return false;
     if (n->name != NULL)

@@ -37,11 +37,8 @@ bool *view_shown(const graph *g, arena *a)
 
 int view_own_inputs(const node *n)
 {
-    int count = n->input_count;
+    int count = graph_own_inputs(n);
 
-    for (int i = 0; i < n->op->attr_count; i++)
-        if (n->attrs[i].kind == ATTR_GRAPH)
-            count -= n->attrs[i].graph->input_count;
     while (count > 0 && n->inputs[count - 1].node == NULL)
         count--;
     return count;

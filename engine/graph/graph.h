@@ -19,13 +19,15 @@
  * Other faces of the module: declaration.h (what inputs may be), define.h (graphs as
  * operations), view.h (graphs as text and pictures).
  *
- * Reading order: graph.h, build.c, weak.c, subgraph.c, copy.c, extract.c; define.h. */
+ * Reading order: graph.h, build.c, weak.c, functions.c, definition.c, copy.c, extract.c;
+ * declaration.h, define.h, view.h. */
 #pragma once
 
 #include "engine/ops/op.h"
 
 typedef struct graph graph;
 typedef struct node node;
+typedef struct graph_map graph_map;
 
 /* One output of a node; node is NULL for "no value". */
 typedef struct value {
@@ -62,15 +64,16 @@ struct graph {
     graph **inner; /* all sub-graphs made for this one, used or not */
     int inner_count;
     size_t node_room, input_room, output_room, inner_room;
-    int node_limit;
-    int defined; /* nodes in definitions by op->body, which count towards the limit */
+    int node_limit; /* of this graph; GRAPH_TOTAL times as many with all inner ones */
+    int edges;      /* inputs of its nodes, at most GRAPH_EDGES times node_limit */
+    int total;      /* of the outermost graph: its nodes and those of all in it */
 };
 
 extern const op_def op_input, op_constant;
 
 /* ---- Building ---------------------------------------------------------------- */
 
-enum { GRAPH_NODES_MAX = 10000 };
+enum { GRAPH_NODES_MAX = 10000, GRAPH_EDGES = 4, GRAPH_TOTAL = 16 };
 
 /* An empty graph in a. outer is NULL but for sub-graphs. */
 graph *graph_new(arena *a, graph *outer);
@@ -117,6 +120,25 @@ bool type_equal(const type *a, const type *b);
 /* The constant of a value, or NULL. */
 const tensor *value_constant(value v);
 
+/* ---- Sub-graphs ---------------------------------------------------------------- */
+
+/* How many of a sub-graph's inputs are parameters: the first ones, which stand for no
+ * value of the enclosing graph. */
+int graph_param_count(const graph *sub);
+
+/* The types of the parameters that the function in attribute `function` of a call gets,
+ * for the call's own inputs. *count of them, at most OP_OUTPUTS. */
+bool graph_param_types(const op_def *op, const value *inputs, int input_count, const attr *attrs,
+                       int function, type types[OP_OUTPUTS], int *count, error *err);
+
+/* How many inputs a node has of its own, before what its sub-graphs captured. */
+int graph_own_inputs(const node *n);
+
+/* An empty sub-graph of g for the function in attribute `function` of n, whose inputs are
+ * now `inputs`: with its parameters and what it captures, mapped from the old one's. */
+graph *graph_begin_function(graph *g, const node *n, const value *inputs, int function,
+                            graph_map **map, error *err);
+
 /* ---- Operations written in the language --------------------------------------- */
 
 /* Builds op->lower in g for these inputs and attributes and adds the results as g's
@@ -127,8 +149,7 @@ void graph_set_expander(graph_expander *expander);
 
 /* ---- Copying ----------------------------------------------------------------- */
 
-/* A map from the values of one graph to those of another, made with graph_map_new. */
-typedef struct graph_map graph_map;
+/* A map from the values of one graph to those of another. */
 graph_map *graph_map_new(const graph *from, graph *to);
 void graph_map_set(graph_map *m, value from, value to);
 /* The value that `from` became; no node if it was not copied yet. */

@@ -17,12 +17,14 @@ bool weak_check(graph *g, const op_def *op, value *inputs, int count, const type
 const value *subgraph_inputs(graph *g, const op_def *op, const value *inputs, int *count,
                              const attr *attrs, error *err);
 
-/* The types of such a call, from the sub-graphs' outputs; *output_count is set. */
-const type *subgraph_types(graph *g, const op_def *op, const value *inputs, const attr *attrs,
-                           int *output_count, error *err);
+/* The types of such a call with `own` inputs before the captured ones, from the sub-graphs'
+ * outputs; *output_count is set. */
+const type *subgraph_types(graph *g, const op_def *op, const value *inputs, int own,
+                           const attr *attrs, int *output_count, error *err);
 
-/* The attributes with their sub-graphs built anew for the types of these inputs. */
-const attr *subgraph_rebuild(graph *g, const node *from, const value *inputs, error *err);
+/* The attributes, as mapped, with the sub-graphs built anew for these inputs' types. */
+const attr *subgraph_rebuild(graph *g, const node *from, const value *inputs, const attr *mapped,
+                             error *err);
 
 /* Builds op->body into a definition for these inputs of it. */
 bool define_build(graph *definition, const op_def *op, const value *inputs, error *err);

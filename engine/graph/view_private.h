@@ -26,7 +26,7 @@ bool *view_shown(const graph *g, arena *a);
 /* Whether the node is an application: neither input nor constant. */
 bool view_is_apply(const node *n);
 
-/* The inputs that the row itself has, and those its sub-graphs took. */
+/* How many inputs the row itself has, without those that were left out at the end. */
 int view_own_inputs(const node *n);
 
 enum { VIEW_DYNAMIC = OP_PARAMS * RANK_MAX };

@@ -6,125 +6,128 @@
 _Thread_local unsigned kernel_flags;
 
 /* What x86 gives for numbers that do not fit, said by range checks. */
-ALWAYS_INLINE int32_t i32_of_f64(double x)
+ALWAYS_INLINE
+int32_t i32_of_f64(double x)
 {
     return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
 }
 
-ALWAYS_INLINE int64_t i64_of_f64(double x)
+ALWAYS_INLINE
+int64_t i64_of_f64(double x)
 {
     return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
 }
 
-ALWAYS_INLINE uint64_t u64_of_f64(double x)
+ALWAYS_INLINE
+uint64_t u64_of_f64(double x)
 {
     const double half = 9223372036854775808.0;
 
     return x >= half ? (uint64_t)i64_of_f64(x - half) ^ (uint64_t)1 << 63 : (uint64_t)i64_of_f64(x);
 }
 
-#define F bool
-#define SUFFIX BOOL
-#define LOAD(x) (x)
-#define IMAG(x) 0
+#define F        bool
+#define SUFFIX   BOOL
+#define LOAD(x)  (x)
+#define IMAG(x)  0
 #define IS_FLOAT 0
 #include "engine/kernels/cast.tmpl.h"
 
-#define F int8_t
-#define SUFFIX I8
-#define LOAD(x) (x)
-#define IMAG(x) 0
+#define F        int8_t
+#define SUFFIX   I8
+#define LOAD(x)  (x)
+#define IMAG(x)  0
 #define IS_FLOAT 0
 #include "engine/kernels/cast.tmpl.h"
 
-#define F uint8_t
-#define SUFFIX U8
-#define LOAD(x) (x)
-#define IMAG(x) 0
+#define F        uint8_t
+#define SUFFIX   U8
+#define LOAD(x)  (x)
+#define IMAG(x)  0
 #define IS_FLOAT 0
 #include "engine/kernels/cast.tmpl.h"
 
-#define F int16_t
-#define SUFFIX I16
-#define LOAD(x) (x)
-#define IMAG(x) 0
+#define F        int16_t
+#define SUFFIX   I16
+#define LOAD(x)  (x)
+#define IMAG(x)  0
 #define IS_FLOAT 0
 #include "engine/kernels/cast.tmpl.h"
 
-#define F uint16_t
-#define SUFFIX U16
-#define LOAD(x) (x)
-#define IMAG(x) 0
+#define F        uint16_t
+#define SUFFIX   U16
+#define LOAD(x)  (x)
+#define IMAG(x)  0
 #define IS_FLOAT 0
 #include "engine/kernels/cast.tmpl.h"
 
-#define F int32_t
-#define SUFFIX I32
-#define LOAD(x) (x)
-#define IMAG(x) 0
+#define F        int32_t
+#define SUFFIX   I32
+#define LOAD(x)  (x)
+#define IMAG(x)  0
 #define IS_FLOAT 0
 #include "engine/kernels/cast.tmpl.h"
 
-#define F uint32_t
-#define SUFFIX U32
-#define LOAD(x) (x)
-#define IMAG(x) 0
+#define F        uint32_t
+#define SUFFIX   U32
+#define LOAD(x)  (x)
+#define IMAG(x)  0
 #define IS_FLOAT 0
 #include "engine/kernels/cast.tmpl.h"
 
-#define F int64_t
-#define SUFFIX I64
-#define LOAD(x) (x)
-#define IMAG(x) 0
+#define F        int64_t
+#define SUFFIX   I64
+#define LOAD(x)  (x)
+#define IMAG(x)  0
 #define IS_FLOAT 0
 #include "engine/kernels/cast.tmpl.h"
 
-#define F uint64_t
-#define SUFFIX U64
-#define LOAD(x) (x)
-#define IMAG(x) 0
+#define F        uint64_t
+#define SUFFIX   U64
+#define LOAD(x)  (x)
+#define IMAG(x)  0
 #define IS_FLOAT 0
 #include "engine/kernels/cast.tmpl.h"
 
-#define F uint16_t
-#define SUFFIX F16
-#define LOAD(x) f32_of_f16(x)
-#define IMAG(x) 0
+#define F        uint16_t
+#define SUFFIX   F16
+#define LOAD(x)  f32_of_f16(x)
+#define IMAG(x)  0
 #define IS_FLOAT 1
 #include "engine/kernels/cast.tmpl.h"
 
-#define F uint16_t
-#define SUFFIX BF16
-#define LOAD(x) f32_of_bf16(x)
-#define IMAG(x) 0
+#define F        uint16_t
+#define SUFFIX   BF16
+#define LOAD(x)  f32_of_bf16(x)
+#define IMAG(x)  0
 #define IS_FLOAT 1
 #include "engine/kernels/cast.tmpl.h"
 
-#define F float
-#define SUFFIX F32
-#define LOAD(x) (x)
-#define IMAG(x) 0
+#define F        float
+#define SUFFIX   F32
+#define LOAD(x)  (x)
+#define IMAG(x)  0
 #define IS_FLOAT 1
 #include "engine/kernels/cast.tmpl.h"
 
-#define F double
-#define SUFFIX F64
-#define LOAD(x) (x)
-#define IMAG(x) 0
+#define F        double
+#define SUFFIX   F64
+#define LOAD(x)  (x)
+#define IMAG(x)  0
 #define IS_FLOAT 1
 #include "engine/kernels/cast.tmpl.h"
 
-#define F float _Complex
-#define SUFFIX C64
-#define LOAD(x) (__real__(x))
-#define IMAG(x) (__imag__(x))
+#define F        float _Complex
+#define SUFFIX   C64
+#define LOAD(x)  (__real__(x))
+#define IMAG(x)  (__imag__(x))
 #define IS_FLOAT 1
 #include "engine/kernels/cast.tmpl.h"
 
-#define F double _Complex
-#define SUFFIX C128
-#define LOAD(x) (__real__(x))
-#define IMAG(x) (__imag__(x))
+#define F        double _Complex
+#define SUFFIX   C128
+#define LOAD(x)  (__real__(x))
+#define IMAG(x)  (__imag__(x))
 #define IS_FLOAT 1
 #include "engine/kernels/cast.tmpl.h"
 

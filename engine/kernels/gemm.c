@@ -40,8 +40,8 @@ void gemm_init(void)
                     c[i * n + from + j] = (T)STORE(row[j]);                                        \
             }                                                                                      \
     }
-#define PLAIN(x)           (x)
-#define SUM(total, x, y)   ((total) + (x) * (y))
+#define PLAIN(x)            (x)
+#define SUM(total, x, y)    ((total) + (x) * (y))
 #define EITHER(total, x, y) ((total) | ((x) & (y)))
 PRODUCT(bool, bool, bool, PLAIN, PLAIN, EITHER)
 PRODUCT(i8, uint8_t, uint8_t, PLAIN, PLAIN, SUM) /* signed ones wrap alike */

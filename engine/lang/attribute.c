@@ -142,15 +142,28 @@ static bool fail_attribute(const lang_value *x, const char *name, code_use use, 
     return error_suggest(err, near);
 }
 
+/* NumPy's words for an element type: its name, and one letter for what it holds. */
+static bool get_type_word(dtype t, const char *name, lang_value *result)
+{
+    static const char *const kinds[] = {[CLASS_BOOL] = "b",
+                                        [CLASS_UINT] = "u",
+                                        [CLASS_INT] = "i",
+                                        [CLASS_FLOAT] = "f",
+                                        [CLASS_COMPLEX] = "c"};
+
+    *result = (lang_value){.kind = LANG_TEXT, .text = dtype_name(t)};
+    if (strcmp(name, "kind") == 0)
+        result->text = kinds[dtype_info_of(t)->class];
+    return strcmp(name, "name") == 0 || strcmp(name, "kind") == 0;
+}
+
 bool attribute_load(tracer *tr, const lang_value *x, const char *name, code_use use,
                     lang_value *result, error *err)
 {
     if (x->kind == LANG_MODULE)
         return name_load_from(tr, x->text, name, use, result, err);
-    if (x->kind == LANG_DTYPE && strcmp(name, "name") == 0) {
-        *result = (lang_value){.kind = LANG_TEXT, .text = dtype_name(x->dtype)};
+    if (x->kind == LANG_DTYPE && get_type_word(x->dtype, name, result))
         return true;
-    }
     if (x->kind != LANG_NUMBER && x->kind != LANG_TENSOR && x->kind != LANG_LIST &&
         x->kind != LANG_TUPLE)
         return fail_attribute(x, name, use, err);

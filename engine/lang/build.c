@@ -143,32 +143,17 @@ bool lang_function_build(graph *g, const char *text, const char *const names[],
         return false;
     if (given != count)
         return error_set(err, ERR_VALUE, "the function gives %d values, not %d", given, count);
-    for (int i = 0; i < count; i++)
-        if (!convert_tensor(&tr, &items[i], "the result of the function", &outputs[i], err))
+    for (int i = 0; i < count; i++) {
+        outputs[i] = (value){0};
+        if (items[i].kind != LANG_NONE &&
+            !convert_tensor(&tr, &items[i], "the result of the function", &outputs[i], err))
             return false;
+    }
     return true;
 }
 
 /* ---- Operations defined by others
  * ---------------------------------------------------------------- */
-
-static lang_value parameter_value(tracer *tr, const op_param *p, const value *inputs, int count,
-                                  const attr *attrs)
-{
-    lang_value list;
-
-    if (p->kind != PARAM_TENSOR && p->kind != PARAM_TENSORS)
-        return lang_of_attr(tr->arena, &attrs[p->position]);
-    if (p->kind == PARAM_TENSOR && (p->position >= count || inputs[p->position].node == NULL))
-        return (lang_value){.kind = LANG_NONE};
-    if (p->kind == PARAM_TENSOR)
-        return lang_of_value(inputs[p->position]);
-    list = tracer_sequence(tr, LANG_TUPLE, NULL, 0);
-    list.sequence->items = arena_array(tr->arena, (size_t)count + 1, sizeof(lang_value));
-    for (int i = p->position; i < count; i++)
-        list.sequence->items[list.sequence->count++] = lang_of_value(inputs[i]);
-    return list;
-}
 
 bool lang_expand(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
                  error *err)
@@ -181,7 +166,7 @@ bool lang_expand(graph *g, const op_def *op, const value *inputs, int count, con
 
     tracer_init(&tr, g, &options);
     for (int i = 0; i < op->param_count; i++) {
-        const lang_value v = parameter_value(&tr, &op->params[i], inputs, count, attrs);
+        const lang_value v = lang_of_param(tr.arena, &op->params[i], inputs, count, attrs);
 
         tracer_bind(&tr, op->params[i].name, &v);
     }

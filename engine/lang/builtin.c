@@ -8,10 +8,8 @@
 #include "engine/lang/scalar.h"
 #include "engine/lang/tracer.h"
 
-/* The values of named parameters, in their order; NULL where none was given. The
- * first `least` are needed. */
-static bool take(const char *who, const arguments *args, const char *const *names, int count,
-                 int least, const lang_value **taken, error *err)
+bool builtin_take(const char *who, const arguments *args, const char *const *names, int count,
+                  int least, const lang_value **taken, error *err)
 {
     if (args->count > count)
         return error_set(err, ERR_ARGUMENT, "%s takes at most %d argument%s, got %d", who, count,
@@ -151,7 +149,7 @@ static bool run_len(tracer *tr, const arguments *args, lang_value *result, error
     lang_value lengths;
     value v;
 
-    if (!take("len", args, names, 1, 1, &x, err))
+    if (!builtin_take("len", args, names, 1, 1, &x, err))
         return false;
     if (x->kind == LANG_TUPLE || x->kind == LANG_LIST) {
         *result = scalar_int(x->sequence->count);
@@ -172,7 +170,7 @@ static bool run_tuple(tracer *tr, const arguments *args, lang_value *result, err
     static const char *const names[] = {"x"};
     const lang_value *x = NULL;
 
-    if (!take("tuple", args, names, 1, 0, &x, err))
+    if (!builtin_take("tuple", args, names, 1, 0, &x, err))
         return false;
     *result = tracer_sequence(tr, LANG_TUPLE, NULL, 0);
     if (x == NULL)
@@ -196,6 +194,106 @@ static bool run_slice(tracer *tr, const arguments *args, lang_value *result, err
     for (int i = 0; i < args->count && args->count > 1; i++)
         parts[i] = args->values[i];
     *result = tracer_sequence(tr, LANG_SLICE, parts, 3);
+    return true;
+}
+
+/* ---- Parts --------------------------------------------------------------------- */
+
+/* An axis of a value, counted from the first. */
+static bool axis_of(const lang_value *axis, value x, const char *who, int *result, error *err)
+{
+    int64_t at = 0;
+
+    if (axis != NULL && (axis->kind != LANG_NUMBER || !scalar_as_int64(axis, &at)))
+        return error_set(err, ERR_ARGUMENT, "%s: axis must be an integer, not %s", who,
+                         convert_describe(axis));
+    return shape_axis(at, value_type(x)->shape.rank, who, result, err);
+}
+
+/* x[.., item, ..] with whole axes before the axis. */
+static bool part(tracer *tr, value x, int axis, lang_value item, lang_value *result, error *err)
+{
+    const lang_value none = {.kind = LANG_NONE}, self = lang_of_value(x);
+    const lang_value all[3] = {none, none, none};
+    lang_value items[RANK_MAX];
+
+    for (int i = 0; i < axis; i++)
+        items[i] = tracer_sequence(tr, LANG_SLICE, all, 3);
+    items[axis] = item;
+    return index_get(tr, &self, items, axis + 1, result, err);
+}
+
+static bool run_unstack(tracer *tr, const arguments *args, lang_value *result, error *err)
+{
+    static const char *const names[] = {"x", "axis"};
+    const lang_value *taken[2];
+    int64_t n;
+    int axis;
+    value x;
+
+    if (!builtin_take("unstack", args, names, 2, 1, taken, err) ||
+        !convert_tensor(tr, taken[0], "unstack", &x, err) ||
+        !axis_of(taken[1], x, "unstack", &axis, err))
+        return false;
+    n = value_type(x)->shape.length[axis];
+    if (n == LENGTH_UNKNOWN)
+        return error_set(err, ERR_VALUE, "unstack: the length of axis %d is not known", axis);
+    if (!tracer_charge(tr, n, err))
+        return false;
+    *result = tracer_sequence(tr, LANG_TUPLE, NULL, 0);
+    result->sequence->items = arena_array(tr->arena, (size_t)n + 1, sizeof(lang_value));
+    result->sequence->count = (int)n;
+    for (int i = 0; i < n; i++)
+        if (!part(tr, x, axis, scalar_int(i), &result->sequence->items[i], err))
+            return false;
+    return true;
+}
+
+/* The positions start, start + 1 .. start + length - 1: a slice if both are known. */
+static bool positions(tracer *tr, const lang_value *start, const lang_value *length,
+                      lang_value *end, lang_value *result, error *err)
+{
+    const op_def *arange = op_find("arange", 6);
+    lang_value parts[3] = {*start, {.kind = LANG_NONE}, {.kind = LANG_NONE}};
+    const arguments both = {.count = 2, .values = parts};
+
+    if (!tracer_binary(tr, TOKEN_ADD, start, length, end, err))
+        return false;
+    parts[1] = *end;
+    *result = tracer_sequence(tr, LANG_SLICE, parts, 3);
+    return end->kind == LANG_NUMBER || call_op(tr, arange, &both, result, err);
+}
+
+/* split_like(x, parts, axis=0): x cut along an axis into pieces as long as those given. */
+static bool run_split_like(tracer *tr, const arguments *args, lang_value *result, error *err)
+{
+    static const char *const names[] = {"x", "parts", "axis"};
+    lang_value start = scalar_int(0), list, *pieces;
+    const lang_value *taken[3];
+    int axis, n;
+    value x;
+
+    if (!builtin_take("split_like", args, names, 3, 2, taken, err) ||
+        !convert_tensor(tr, taken[0], "split_like", &x, err) ||
+        !index_unpack(tr, taken[1], -1, &list, err) ||
+        !axis_of(taken[2], x, "split_like", &axis, err))
+        return false;
+    n = list.sequence->count;
+    pieces = arena_array(tr->arena, (size_t)n + 1, sizeof *pieces);
+    for (int i = 0; i < n; i++) {
+        lang_value lengths, at;
+        value like;
+
+        if (!convert_tensor(tr, &list.sequence->items[i], "split_like", &like, err) ||
+            !attribute_shape(tr, like, &lengths, err))
+            return false;
+        if (axis >= lengths.sequence->count)
+            return error_set(err, ERR_AXIS, "split_like: part %d has no axis %d", i, axis);
+        if (!positions(tr, &start, &lengths.sequence->items[axis], &start, &at, err) ||
+            !part(tr, x, axis, at, &pieces[i], err))
+            return false;
+    }
+    *result = tracer_sequence(tr, LANG_TUPLE, pieces, n);
     return true;
 }
 
@@ -226,7 +324,7 @@ static bool run_array(tracer *tr, const arguments *args, lang_value *result, err
     attr lengths = {0};
     value v;
 
-    if (!take("array", args, names, 3, 1, taken, err))
+    if (!builtin_take("array", args, names, 3, 1, taken, err))
         return false;
     typed = taken[1] != NULL && taken[1]->kind != LANG_NONE;
     if (typed && !type_of(taken[1], &type, err))
@@ -305,12 +403,50 @@ bool builtin_convert(tracer *tr, const lang_value *type, const arguments *args, 
     return true;
 }
 
+/* ---- For texts of our own ------------------------------------------------------- */
+
+static bool run_identity(tracer *tr, const arguments *args, lang_value *result, error *err)
+{
+    static const char *const names[] = {"x"};
+    const lang_value *x = NULL;
+
+    (void)tr;
+    if (!builtin_take("identity", args, names, 1, 1, &x, err))
+        return false;
+    *result = *x;
+    return true;
+}
+
+lang_value lang_identity(void)
+{
+    static const lang_builtin identity = {"identity", run_identity};
+
+    return (lang_value){.kind = LANG_BUILTIN, .builtin = &identity};
+}
+
 /* ---- The table
  * ------------------------------------------------------------------------------------- */
 
 static const lang_builtin builtins[] = {
-    {"print", run_print}, {"len", run_len},     {"tuple", run_tuple},
-    {"slice", run_slice}, {"array", run_array}, {"asarray", run_array},
+    {"print", run_print},
+    {"len", run_len},
+    {"tuple", run_tuple},
+    {"slice", run_slice},
+    {"array", run_array},
+    {"asarray", run_array},
+    {"unstack", run_unstack},
+    {"split_like", run_split_like},
+    {"grad", derivative_grad},
+    {"value_and_grad", derivative_value_and_grad},
+    {"jacobian", derivative_jacobian},
+    {"hessian", derivative_hessian},
+    {"vjp", derivative_vjp},
+    {"jvp", derivative_jvp},
+    {"while_loop", loop_while},
+    {"scan", loop_scan},
+    {"fori_loop", loop_fori},
+    {"map", loop_map},
+    {"case", loop_case},
 };
 
 const lang_builtin *builtin_find(const char *name)

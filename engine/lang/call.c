@@ -247,6 +247,8 @@ static const char *const roles[ROLES] = {
     [ROLE_RAND] = "rand",
     [ROLE_ZEROS] = "zeros",
     [ROLE_ONES] = "ones",
+    [ROLE_ZEROS_LIKE] = "zeros_like",
+    [ROLE_EYE] = "eye",
 };
 
 const char *call_role_name(op_role role)

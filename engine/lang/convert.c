@@ -302,7 +302,8 @@ static bool number_attr(const lang_value *v, attr *result)
 
 static attr dynamic_attr(value v)
 {
-    return (attr){.kind = ATTR_DYNAMIC, .node = v.node, .output = v.index};
+    return (attr){
+        .kind = ATTR_DYNAMIC, .node = v.node, .output = v.index, .dtype = value_type(v)->dtype};
 }
 
 /* A constant vector as the list of its elements. */
@@ -449,5 +450,64 @@ lang_value lang_of_attr(arena *a, const attr *attr)
         copy = arena_alloc(a, sizeof *copy);
         *copy = *attr;
         return (lang_value){.kind = LANG_ATTR, .attr = copy};
+    }
+}
+
+/* ---- Arguments of a call ------------------------------------------------------- */
+
+lang_value lang_of_known(value v)
+{
+    const lang_value self = lang_of_value(v);
+    lang_value number;
+
+    if (!value_type(v)->weak || !convert_known(&self, &number))
+        return self;
+    number.tensor = v;
+    return number;
+}
+
+static lang_value tuple_of(arena *a, int count)
+{
+    lang_sequence *s = arena_alloc(a, sizeof *s);
+
+    s->count = count;
+    s->items = arena_array(a, (size_t)count + 1, sizeof *s->items);
+    return (lang_value){.kind = LANG_TUPLE, .sequence = s};
+}
+
+/* The two lists of a PARAM_PAIR, which its attribute holds one behind the other. */
+static lang_value pair_of_attr(arena *a, const attr *pair)
+{
+    const int half = pair->n / 2;
+    lang_value both = tuple_of(a, 2);
+
+    for (int i = 0; i < 2; i++) {
+        const attr side = {.kind = ATTR_INTS, .n = half, .ints = pair->ints + i * half};
+
+        both.sequence->items[i] = lang_of_attr(a, &side);
+    }
+    return both;
+}
+
+lang_value lang_of_param(arena *a, const op_param *p, const value *inputs, int count,
+                         const attr *attrs)
+{
+    const int at = p->position;
+    lang_value list;
+
+    switch (p->kind) {
+    case PARAM_TENSOR:
+        return at < count && inputs[at].node != NULL ? lang_of_value(inputs[at])
+                                                     : (lang_value){.kind = LANG_NONE};
+    case PARAM_TENSORS:
+        list = tuple_of(a, count > at ? count - at : 0);
+        for (int i = at; i < count; i++)
+            list.sequence->items[i - at] = lang_of_value(inputs[i]);
+        return list;
+    case PARAM_PAIR:
+        return attrs[at].kind == ATTR_INTS ? pair_of_attr(a, &attrs[at])
+                                           : lang_of_attr(a, &attrs[at]);
+    default:
+        return lang_of_attr(a, &attrs[at]);
     }
 }

@@ -18,8 +18,8 @@
  *
  * Reading order: lang.h, grammar.md, lexer.h, code.h, parser.c, statements.c,
  * scalar.h, tracer.h, evaluate.c, operators.c, names.c, attribute.c, call.c,
- * bind.c, defined.c, builtin.c, index.c, convert.c, build.c; dialect_tensor.c; print.c,
- * show.c; key.c. */
+ * bind.c, defined.c, builtin.c, derivative.c, index.c, convert.c, build.c;
+ * dialect_tensor.c; print.c, show.c; key.c. */
 #pragma once
 
 #include "engine/base/text.h"
@@ -166,9 +166,22 @@ bool lang_tensor(graph *g, const lang_value *v, const char *who, value *result, 
 lang_value lang_of_value(value v);
 lang_value lang_of_attr(arena *a, const attr *attr);
 
+/* A value of the graph as lang_of_value has it, but a bare number as one that is
+ * known while the graph is built. */
+lang_value lang_of_known(value v);
+
+/* A function that gives what it is given. */
+lang_value lang_identity(void);
+
+/* What a call of an operation gives its parameter p: a tensor or None, the tuple of
+ * tensors of a list, or an attribute in the form in which a call takes it. */
+lang_value lang_of_param(arena *a, const op_param *p, const value *inputs, int count,
+                         const attr *attrs);
+
 /* Builds a function body, statements followed by an expression or a return, in
  * g. names[i] stands for values[i], n of them; the results (a tuple, if count
- * is not 1) are outputs[0 .. count). Errors carry no place in the text. */
+ * is not 1) are outputs[0 .. count), without a node where the function gives None.
+ * Errors carry no place in the text. */
 bool lang_function_build(graph *g, const char *text, const char *const names[],
                          const lang_value *values, int n, value *outputs, int count, error *err);
 
@@ -176,6 +189,27 @@ bool lang_function_build(graph *g, const char *text, const char *const names[],
  * outputs: the graph's expander. */
 bool lang_expand(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
                  error *err);
+
+/* ---- Derivatives -------------------------------------------------------------- */
+
+/* A question for gradients: of the sum of all elements of the ys, each times that of
+ * its incoming gradient, with respect to each of the wrt. */
+typedef struct gradient_query {
+    int y_count, wrt_count;
+    const value *ys;
+    const value *grad_ys; /* NULL, or no node for one of them: ones */
+    const value *wrt;
+    bool zeros; /* what no y depends on has gradient zero; otherwise it is an error */
+} gradient_query;
+
+/* Adds to g, to which all values of the query belong, what computes the gradients, and
+ * sets one for each wrt, of its type. The module grad, which lies above, registers the
+ * function at start; grad, jacobian and their like in programs call it. */
+typedef bool lang_differentiator(graph *g, const gradient_query *query, value *gradients,
+                                 error *err);
+void lang_set_differentiator(lang_differentiator *differentiator);
+
+/* ---- Keys --------------------------------------------------------------------- */
 
 /* Reads an index key outside of a program, "1:3, ..., None, $1", as graph JSON and
  * addresses have it; $k is the k-th of `operands` tensors. ERR_INDEX otherwise. */

@@ -164,17 +164,6 @@ static bool is_default(const op_param *param, const attr *a)
 /* ---- Calls
  * -------------------------------------------------------------------------------------------- */
 
-/* The inputs that the row itself has, without what sub-graphs took. */
-static int own_inputs(const node *n)
-{
-    int count = n->input_count;
-
-    for (int i = 0; i < n->op->attr_count; i++)
-        if (n->attrs[i].kind == ATTR_GRAPH)
-            count -= n->attrs[i].graph->input_count;
-    return count;
-}
-
 static void print_list(printer *p, const scope *s, const node *n, int from, int to)
 {
     text_add_char(p->out, '[');
@@ -188,7 +177,7 @@ static void print_argument(printer *p, const scope *s, const node *n, const op_p
                            const char *const *functions, bool *keywords, bool *first)
 {
     const bool is_input = param->kind == PARAM_TENSOR || param->kind == PARAM_TENSORS;
-    const int count = own_inputs(n);
+    const int count = graph_own_inputs(n);
     const bool missing = param->kind == PARAM_TENSOR
                              ? param->position >= count || n->inputs[param->position].node == NULL
                          : param->kind == PARAM_TENSORS
@@ -228,7 +217,7 @@ static void print_call(printer *p, const scope *s, const node *n, const char *co
 /* ---- Statements
  * ----------------------------------------------------------------------------------------- */
 
-static void print_graph(printer *p, const graph *g, const scope *outer, int indent, bool returns);
+static void print_function(printer *p, const graph *g, const scope *outer, const char *name);
 
 /* The names of a key's tensors: x[i, 1:3]. */
 static void print_key(printer *p, const scope *s, const node *n, const attr *key)
@@ -264,8 +253,7 @@ static const char *const *print_functions(printer *p, const scope *s, const node
             continue;
         names[i] = fresh(p, arena_format(p->arena, "f%d", ++p->functions));
         begin_line(p, s);
-        text_addf(p->out, "def %s():\n", names[i]);
-        print_graph(p, n->attrs[i].graph, s, s->indent + 1, true);
+        print_function(p, n->attrs[i].graph, s, names[i]);
     }
     return names;
 }
@@ -330,8 +318,11 @@ static void print_constant(printer *p, scope *s, const node *n)
     text_add_char(p->out, '\n');
 }
 
+/* A parameter has its name already; what was captured is called as outside. */
 static void print_input(printer *p, scope *s, const node *n)
 {
+    if (s->names[n->id] != NULL)
+        return;
     for (int i = 0; i < s->graph->input_count; i++) {
         const value outer = s->graph->captured[i];
 
@@ -356,31 +347,53 @@ static void print_outputs(printer *p, const scope *s, bool returns)
     text_add_char(p->out, '\n');
 }
 
-static void print_graph(printer *p, const graph *g, const scope *outer, int indent, bool returns)
+static void print_nodes(printer *p, scope *s, bool returns)
 {
-    scope s = {.graph = g, .outer = outer, .indent = indent};
-
-    s.names = arena_array(p->arena, (size_t)g->count + 1, sizeof *s.names);
-    for (int i = 0; i < g->count; i++) {
-        const node *n = g->nodes[i];
+    for (int i = 0; i < s->graph->count; i++) {
+        const node *n = s->graph->nodes[i];
 
         if (n->op == &op_input)
-            print_input(p, &s, n);
+            print_input(p, s, n);
         else if (n->op == &op_constant)
-            print_constant(p, &s, n);
+            print_constant(p, s, n);
         else
-            print_node(p, &s, n);
+            print_node(p, s, n);
     }
-    print_outputs(p, &s, returns);
+    print_outputs(p, s, returns);
+}
+
+static scope scope_of(printer *p, const graph *g, const scope *outer, int indent)
+{
+    return (scope){.graph = g,
+                   .outer = outer,
+                   .indent = indent,
+                   .names = arena_array(p->arena, (size_t)g->count + 1, sizeof(const char **))};
+}
+
+static void print_function(printer *p, const graph *g, const scope *outer, const char *name)
+{
+    scope s = scope_of(p, g, outer, outer->indent + 1);
+
+    text_addf(p->out, "def %s(", name);
+    for (int i = 0; i < graph_param_count(g); i++) {
+        const node *n = g->inputs[i].node;
+
+        set_name(p, &s, n, 0, fresh(p, is_name(n->name) ? n->name : "p"));
+        text_addf(p->out, "%s%s", i > 0 ? ", " : "", s.names[n->id][0]);
+    }
+    text_add(p->out, "):\n");
+    print_nodes(p, &s, true);
 }
 
 void lang_print(const graph *g, text *t)
 {
     printer p = {.arena = arena_new(), .out = t};
+    scope s;
 
     table_init(&p.used, p.arena);
     for (int i = 0; i < g->input_count; i++)
         table_put(&p.used, g->inputs[i].node->name, &p);
-    print_graph(&p, g, NULL, 0, false);
+    s = scope_of(&p, g, NULL, 0);
+    print_nodes(&p, &s, false);
     arena_free(p.arena);
 }

@@ -154,6 +154,8 @@ typedef enum op_role {
     ROLE_RAND,
     ROLE_ZEROS,
     ROLE_ONES,
+    ROLE_ZEROS_LIKE,
+    ROLE_EYE,
     ROLES
 } op_role;
 
@@ -171,6 +173,18 @@ typedef struct lang_builtin {
     const char *name;
     builtin_fn *run;
 } lang_builtin;
+
+/* The values of named parameters, in their order; NULL where none was given. The
+ * first `least` are needed. */
+bool builtin_take(const char *who, const arguments *args, const char *const *names, int count,
+                  int least, const lang_value **taken, error *err);
+
+/* Derivatives of functions (derivative.c). */
+builtin_fn derivative_grad, derivative_value_and_grad, derivative_jacobian, derivative_hessian,
+    derivative_vjp, derivative_jvp;
+
+/* Loops and choices whose functions have parameters (loops.c). */
+builtin_fn loop_while, loop_scan, loop_fori, loop_map, loop_case;
 
 /* The function of the language with this name, or NULL. */
 const lang_builtin *builtin_find(const char *name);

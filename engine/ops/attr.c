@@ -131,8 +131,8 @@ bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, erro
 {
     if (lengths->n > RANK_MAX)
         return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, lengths->n,
-                               "%s: a tensor has at most %d axes, not %d", call->op->name,
-                               RANK_MAX, lengths->n);
+                               "%s: a tensor has at most %d axes, not %d", call->op->name, RANK_MAX,
+                               lengths->n);
     result->rank = lengths->n;
     for (int i = 0; i < lengths->n; i++) {
         if (lengths->ints[i] == INT64_MIN)

@@ -21,7 +21,7 @@ static op_def rows[] = {
         .signature = "x, dtype: dtype = None",
         .infer = infer_astype,
         .pattern = "cast",
-        .grad = {"astype(g, x.dtype)"},
+        .grad = {"g"},
         .doc = "Elements converted to another type, as NumPy's astype does.",
         .example = "astype([1.7, -1.7], int32)",
         .gives = "int32([1, -1])",

@@ -53,10 +53,10 @@ static bool fill_vector(op_run *run, dtype made, fill_fn *fill, const void *cont
 /* ---- arange --------------------------------------------------------------------------- */
 
 typedef struct progression {
-    bool whole;              /* of integers */
+    bool whole; /* of integers */
     int64_t first, step;
     double first_f, step_f;
-    int64_t n;               /* the last element of a linspace, if has_last */
+    int64_t n; /* the last element of a linspace, if has_last */
     bool has_last;
     double last;
 } progression;
@@ -64,6 +64,11 @@ typedef struct progression {
 static double number_of(const attr *a)
 {
     return a->kind == ATTR_INT ? (double)a->integer : a->real;
+}
+
+static bool is_whole(const attr *a)
+{
+    return a->kind == ATTR_INT || (a->kind == ATTR_DYNAMIC && !dtype_is_float(a->dtype));
 }
 
 /* start, stop and step as given: one number alone is the stop. */
@@ -75,7 +80,7 @@ static bool arange_of(const op_call *call, progression *p, int64_t *length, erro
     const attr *step = &call->attrs[2];
     double count;
 
-    p->whole = start->kind == ATTR_INT && stop->kind == ATTR_INT && step->kind == ATTR_INT;
+    p->whole = is_whole(start) && is_whole(stop) && is_whole(step);
     if (start->kind == ATTR_DYNAMIC || stop->kind == ATTR_DYNAMIC || step->kind == ATTR_DYNAMIC) {
         *length = LENGTH_UNKNOWN;
         return true;
@@ -174,8 +179,8 @@ static bool run_linspace(op_run *run, error *err)
     p.step_f = parts > 0 ? (last - p.first_f) / (double)parts : 0;
     p.has_last = endpoint;
     p.last = last;
-    return fill_vector(run, DT_F64, dtype_is_integer(run->outputs[0].dtype) ? fill_floor : fill_real,
-                       &p, err);
+    return fill_vector(run, DT_F64,
+                       dtype_is_integer(run->outputs[0].dtype) ? fill_floor : fill_real, &p, err);
 }
 
 /* ---- eye ---------------------------------------------------------------------------------- */
@@ -248,7 +253,8 @@ static bool run_rand(op_run *run, error *err)
     return fill_vector(run, DT_I64, fill_digits, &seed, err);
 }
 
-/* ---- Shapes as values --------------------------------------------------------------------------- */
+/* ---- Shapes as values ---------------------------------------------------------------------------
+ */
 
 static bool infer_shape(const op_call *call, type *output, error *err)
 {
@@ -300,7 +306,8 @@ static bool run_ndim(op_run *run, error *err)
     return true;
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------------ */
+/* ---- Rows
+ * ------------------------------------------------------------------------------------------ */
 
 static op_def rows[] = {
     {

@@ -100,8 +100,8 @@ static op_def rows[] = {
         .family = "Reductions",
         .signature = "x, axis: axes = None, ddof: int = 0, keepdims: bool = False",
         .lower = "w = astype(x, float32) if x.dtype == float16 or x.dtype == bfloat16 else x\n"
-                 "d = absolute(w - mean(w, axis=axis, keepdims=True))\n"
-                 "s = sum(d * d, axis=axis, keepdims=keepdims)\n"
+                 "d = w - mean(w, axis=axis, keepdims=True)\n"
+                 "s = sum(real(d * conj(d)), axis=axis, keepdims=keepdims)\n"
                  "n = size(x) / maximum(size(s), 1) - ddof\n"
                  "v = s / astype(maximum(n, 0), s.dtype)\n"
                  "return astype(v, x.dtype) if x.dtype == float16 or x.dtype == bfloat16 else v",
@@ -124,7 +124,7 @@ static op_def rows[] = {
         .family = "Neural building blocks",
         .signature = "x, axis: axes = -1",
         .lower = "w = x * 1.0\n"
-                 "e = exp(w - max(w, axis=axis, keepdims=True))\n"
+                 "e = exp(w - stop_gradient(max(w, axis=axis, keepdims=True)))\n"
                  "return e / sum(e, axis=axis, keepdims=True)",
         .doc = "e^x divided by its sum along axes, without overflow.",
         .example = "softmax([0.0, 0.0])",

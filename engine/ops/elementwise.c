@@ -3,11 +3,11 @@
 
 #include "engine/ops/families.h"
 
-#define SIGNATURE_T_T  "x"
-#define SIGNATURE_T_B  "x"
-#define SIGNATURE_T_R  "x"
-#define SIGNATURE_TT_T "x, y"
-#define SIGNATURE_TT_B "x, y"
+#define SIGNATURE_T_T   "x"
+#define SIGNATURE_T_B   "x"
+#define SIGNATURE_T_R   "x"
+#define SIGNATURE_TT_T  "x, y"
+#define SIGNATURE_TT_B  "x, y"
 #define SIGNATURE_BTT_T "condition, x, y"
 
 /* The kernel if the row has a body for it, else NULL. */
@@ -16,10 +16,10 @@
 #define IF_BODY(kernel, ...) FIRST(__VA_OPT__(kernel, ) NULL, )
 #define CHOOSE(kernel, ...)  IF_BODY(kernel, __VA_ARGS__)
 
-#define ALIASES(text) .aliases = text
-#define NO_ALIASES    .aliases = NULL
-#define GRAD(...)     .grad = {__VA_ARGS__}
-#define NOGRAD        .no_grad = true
+#define ALIASES(text)          .aliases = text
+#define NO_ALIASES             .aliases = NULL
+#define GRAD(...)              .grad = {__VA_ARGS__}
+#define NOGRAD                 .no_grad = true
 #define DOC(text, call, value) .doc = text, .example = call, .gives = value
 
 #define OP(id, types, b, i, f, c, names, traits_, gradient, docs)                                  \

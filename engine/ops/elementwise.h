@@ -11,8 +11,10 @@
 #include "engine/kernels/vecmath.h"
 
 #define OP(name, ...)                                                                              \
-    kernel_fn kernel_##name##_b8, kernel_##name##_i8, kernel_##name##_u8, kernel_##name##_i16, kernel_##name##_u16, kernel_##name##_i32, kernel_##name##_u32,   \
-        kernel_##name##_i64, kernel_##name##_u64, kernel_##name##_f32, kernel_##name##_f64, kernel_##name##_c64, kernel_##name##_c128;
+    kernel_fn kernel_##name##_b8, kernel_##name##_i8, kernel_##name##_u8, kernel_##name##_i16,     \
+        kernel_##name##_u16, kernel_##name##_i32, kernel_##name##_u32, kernel_##name##_i64,        \
+        kernel_##name##_u64, kernel_##name##_f32, kernel_##name##_f64, kernel_##name##_c64,        \
+        kernel_##name##_c128;
 #include "engine/ops/elementwise.def"
 #undef OP
 

@@ -28,5 +28,9 @@ bool op_axes(const op_call *call, const attr *axes, int rank, bool reduced[RANK_
  * computed; checked to be a shape. */
 bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, error *err);
 
+/* Adds the elements of `from` to those of `to`, which has the same shape and type; `to`
+ * may have strides of 0. */
+void op_add_elements(const tensor *from, const tensor *to);
+
 /* A cast_fn: every input to the type of the first output. */
 void op_cast_to_result(const op_call *call, const type *outputs, dtype *casts);

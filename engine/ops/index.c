@@ -56,7 +56,8 @@ static bool read_integer(reader *r, const index_item *item, error *err)
     const int64_t at = item->start < 0 ? item->start + n : item->start;
 
     if (n == LENGTH_UNKNOWN && item->start < 0)
-        return error_set(err, ERR_INDEX, "%s: axis %d has no known length to count %" PRId64 " from",
+        return error_set(err, ERR_INDEX,
+                         "%s: axis %d has no known length to count %" PRId64 " from",
                          r->call->op->name, r->axis, item->start);
     if (n != LENGTH_UNKNOWN && (at < 0 || at >= n))
         return error_set(err, ERR_INDEX,
@@ -185,8 +186,10 @@ bool index_read(const op_call *call, const attr *key, index_view *view, error *e
         const index_item *item = &key->index[i];
 
         if (item->kind == INDEX_TENSOR && (item->operand < 1 || item->operand >= call->count))
-            return error_set(err, ERR_INDEX, "%s: the index refers to an argument $%d that is not "
-                             "there", call->op->name, item->operand);
+            return error_set(err, ERR_INDEX,
+                             "%s: the index refers to an argument $%d that is not "
+                             "there",
+                             call->op->name, item->operand);
         consumed += consumed_axes(call, item);
         ellipses += item->kind == INDEX_ELLIPSIS;
         added += item->kind == INDEX_NEWAXIS;
@@ -198,8 +201,8 @@ bool index_read(const op_call *call, const attr *key, index_view *view, error *e
         return error_set(err, ERR_INDEX, "%s: %d indices for a tensor with %d axes", call->op->name,
                          consumed, r.in->rank);
     if (r.in->rank + added > RANK_MAX)
-        return error_set(err, ERR_SHAPE_INVALID, "%s: a tensor has at most %d axes",
-                         call->op->name, RANK_MAX);
+        return error_set(err, ERR_SHAPE_INVALID, "%s: a tensor has at most %d axes", call->op->name,
+                         RANK_MAX);
     for (int i = 0; i < key->n; i++)
         if (!read_item(&r, &key->index[i], r.in->rank - consumed, err))
             return false;

@@ -14,14 +14,14 @@ typedef struct index_view {
     int source[RANK_MAX];      /* the axis of the indexed tensor, -1 for a new axis */
     int64_t start[RANK_MAX];   /* first element along it */
     int64_t step[RANK_MAX];
-    int fixed_count;           /* integers: axis fixed_axis[i] at fixed_at[i] */
+    int fixed_count; /* integers: axis fixed_axis[i] at fixed_at[i] */
     int fixed_axis[RANK_MAX];
     int64_t fixed_at[RANK_MAX];
     bool is_selected[RANK_MAX]; /* whether a tensor selects along this axis */
     int tensor_count;           /* tensors, with the axis each selects along (a mask */
     int operand[RANK_MAX];      /* of rank k: the first of k axes) */
     int tensor_axis[RANK_MAX];
-    int position;               /* where the tensors' axes go among those not selected */
+    int position; /* where the tensors' axes go among those not selected */
 } index_view;
 
 /* Reads a key against the type of what it indexes and, for INDEX_TENSOR items, the

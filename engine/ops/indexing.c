@@ -15,10 +15,10 @@
 typedef struct selection {
     op_run *run;
     index_view view;
-    tensor base;    /* the indexed tensor as the basic part leaves it */
-    shape shape;    /* that the index tensors broadcast to */
+    tensor base;                         /* the indexed tensor as the basic part leaves it */
+    shape shape;                         /* that the index tensors broadcast to */
     int64_t strides[RANK_MAX][RANK_MAX]; /* of each index tensor, along that shape */
-    int64_t index[RANK_MAX]; /* where the walk is */
+    int64_t index[RANK_MAX];             /* where the walk is */
 } selection;
 
 static bool selection_start(selection *s, op_run *run, const type types[], const tensor *indexed,
@@ -40,8 +40,8 @@ static bool selection_start(selection *s, op_run *run, const type types[], const
         const int more = s->shape.rank - t->shape.rank;
 
         for (int k = 0; k < s->shape.rank; k++)
-            s->strides[i][k] = k < more || t->shape.length[k - more] == 1 ? 0
-                                                                          : t->strides[k - more];
+            s->strides[i][k] =
+                k < more || t->shape.length[k - more] == 1 ? 0 : t->strides[k - more];
     }
     return true;
 }
@@ -62,7 +62,8 @@ static bool selection_offset(const selection *s, int64_t *offset, error *err)
         if (at < -n || at >= n)
             return error_set(err, ERR_INDEX,
                              "%s: index %" PRId64 " is out of bounds for axis %d with length "
-                             "%" PRId64, s->run->op->name, at, s->view.source[axis], n);
+                             "%" PRId64,
+                             s->run->op->name, at, s->view.source[axis], n);
         *offset += (at < 0 ? at + n : at) * s->base.strides[axis];
     }
     return true;
@@ -133,8 +134,7 @@ static void copy_elements(const tensor *from, const tensor *to)
     }
 }
 
-/* Adds the elements of `from` to those of `to`, which has the same shape. */
-static void add_elements(const tensor *from, const tensor *to)
+void op_add_elements(const tensor *from, const tensor *to)
 {
     kernel_fn *const *add = op_find("add", 3)->kernel;
     const dtype computed = dtype_info_of(to->dtype)->computed;
@@ -322,7 +322,7 @@ static bool run_setitem(op_run *run, error *err)
 
 static bool run_index_add(op_run *run, error *err)
 {
-    return run_assign(run, add_elements, err);
+    return run_assign(run, op_add_elements, err);
 }
 
 /* ---- nonzero ---------------------------------------------------------------------------- */
@@ -392,9 +392,10 @@ static op_def rows[] = {
         .view = view_getitem, /* without index tensors */
         .run = run_getitem,
         .casts = cast_indices,
-        .grad = {"index_add(zeros_like(x), indices + [g], key=key)"},
+        .grad = {"index_add(zeros_like(x), indices + (g,), key=key) if indices else "
+                 "setitem(zeros_like(x), (g,), key=key)"},
         .doc = "Elements selected by NumPy's indexing, written x[key].",
-        .example = "[[1, 2], [3, 4]][1]",
+        .example = "array([[1, 2], [3, 4]])[1]",
         .gives = "[3, 4]",
     },
     {
@@ -405,8 +406,15 @@ static op_def rows[] = {
         .run = run_setitem,
         .casts = cast_setitem,
         .traits = 0,
-        .grad = {"setitem(g, operands[:-1] + [0], key=key)",
-                 "[None] * (len(operands) - 1) + [getitem(g, operands[:-1], key=key)]"},
+        /* Of values that were set at one place only the last counts: the places remember
+         * which it was. */
+        .grad = {"setitem(g, operands[:-1] + (0,), key=key)",
+                 "places = operands[:-1]\n"
+                 "v = getitem(g, places, key=key)\n"
+                 "i = reshape(arange(v.size), v.shape)\n"
+                 "last = setitem(zeros_like(g, int64), places + (i,), key=key)\n"
+                 "kept = where(getitem(last, places, key=key) == i, v, 0) if places else v\n"
+                 "return (None,) * len(places) + (kept,)"},
         .doc = "The tensor with the selected elements replaced by the value, the last operand; "
                "written x[key] = value.",
         .example = "x = [1, 2, 3]\nx[1:] = 0\nx",
@@ -419,7 +427,7 @@ static op_def rows[] = {
         .infer = infer_setitem,
         .run = run_index_add,
         .casts = cast_setitem,
-        .grad = {"g", "[None] * (len(operands) - 1) + [getitem(g, operands[:-1], key=key)]"},
+        .grad = {"g", "(None,) * (len(operands) - 1) + (getitem(g, operands[:-1], key=key),)"},
         .doc = "The tensor with the value, the last operand, added to the selected elements, as "
                "often as each is selected.",
         .example = "index_add([1, 2, 3], [[0, 0], 10], key='$1')",

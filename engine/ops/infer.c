@@ -12,9 +12,9 @@ bool op_refuse_dtypes(const op_call *call, error *err)
 
     for (int i = 0; i < call->count && n < sizeof names - 40; i++)
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
-                              i == 0                 ? ""
+                              i == 0                ? ""
                               : i + 1 < call->count ? ", "
-                                                     : " and ",
+                                                    : " and ",
                               dtype_name(call->inputs[i].dtype));
     return error_set(err, ERR_DTYPE, "%s does not take %s", call->op->name, names);
 }
@@ -157,7 +157,6 @@ static dtype accumulated(accumulate how, dtype t)
     }
     return t;
 }
-
 
 /* Reductions have the attributes axis, dtype where the accumulation widens, and
  * keepdims, in this order. */

@@ -71,15 +71,14 @@ static bool infer_stack(const op_call *call, type *output, error *err)
     if (!shape_axis(call->attrs[0].integer, first->rank + 1, call->op->name, &axis, err))
         return false;
     if (first->rank + 1 > RANK_MAX)
-        return error_set(err, ERR_SHAPE_INVALID, "%s: a tensor has at most %d axes",
-                         call->op->name, RANK_MAX);
+        return error_set(err, ERR_SHAPE_INVALID, "%s: a tensor has at most %d axes", call->op->name,
+                         RANK_MAX);
     for (int i = 1; i < call->count; i++) {
         char a[SHAPE_TEXT_MAX], b[SHAPE_TEXT_MAX];
 
         if (!shape_equal(&call->inputs[i].shape, first))
-            return error_set(err, ERR_SHAPE, "%s needs equal shapes, not %s and %s",
-                             call->op->name, shape_print(first, a),
-                             shape_print(&call->inputs[i].shape, b));
+            return error_set(err, ERR_SHAPE, "%s needs equal shapes, not %s and %s", call->op->name,
+                             shape_print(first, a), shape_print(&call->inputs[i].shape, b));
     }
     output->shape.rank = first->rank + 1;
     for (int i = 0, k = 0; i <= first->rank; i++)

@@ -44,8 +44,7 @@ static bool stack_of(const op_call *call, stack *s, error *err)
     int axis;
 
     if (x->rank == 0 || y->rank == 0)
-        return error_set(err, ERR_SHAPE, "%s does not take scalars; use multiply",
-                         call->op->name);
+        return error_set(err, ERR_SHAPE, "%s does not take scalars; use multiply", call->op->name);
     s->m = x->rank > 1 ? x->length[x->rank - 2] : 1;
     s->k = x->length[x->rank - 1];
     s->n = y->rank > 1 ? y->length[y->rank - 1] : 1;
@@ -123,9 +122,8 @@ static void run_panel(void *context, int64_t i)
         rest /= p->batch.length[axis];
     }
     a += p->a_turned ? first : first * p->k;
-    gemm(p->dtype, rows, p->n, p->k, p->a + (size_t)a * size, p->a_turned,
-         p->b + (size_t)b * size, p->b_turned,
-         p->c + (size_t)((i / p->panels * p->m + first) * p->n) * size);
+    gemm(p->dtype, rows, p->n, p->k, p->a + (size_t)a * size, p->a_turned, p->b + (size_t)b * size,
+         p->b_turned, p->c + (size_t)((i / p->panels * p->m + first) * p->n) * size);
 }
 
 static bool run_product(op_run *run, product *p, error *err)
@@ -177,7 +175,7 @@ static bool run_matmul(op_run *run, error *err)
 /* Which axes of two tensors are summed over together. The three operations of this
  * family see the same contraction: c = x y, and, for gradients, x = c y, y = x c. */
 typedef struct contraction {
-    int count;                          /* of pairs */
+    int count; /* of pairs */
     int x_axis[RANK_MAX], y_axis[RANK_MAX];
     int x_rank, y_rank;
 } contraction;
@@ -315,7 +313,8 @@ static double tensordot_work(const op_call *call)
     double pairs = 1;
 
     call->op->infer(call, &output, &err);
-    pairs *= (double)shape_size(&call->inputs[0].shape) * (double)shape_size(&call->inputs[1].shape);
+    pairs *=
+        (double)shape_size(&call->inputs[0].shape) * (double)shape_size(&call->inputs[1].shape);
     return sqrt(pairs * (double)shape_size(&output.shape));
 }
 

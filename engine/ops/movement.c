@@ -236,8 +236,8 @@ static bool new_axes(const op_call *call, bool added[RANK_MAX], int *rank, error
     *rank = call->inputs[0].shape.rank + extra;
     if (*rank > RANK_MAX)
         return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, *rank,
-                               "%s: a tensor has at most %d axes, not %d", call->op->name,
-                               RANK_MAX, *rank);
+                               "%s: a tensor has at most %d axes, not %d", call->op->name, RANK_MAX,
+                               *rank);
     return op_axes(call, &call->attrs[0], *rank, added, err);
 }
 
@@ -313,6 +313,16 @@ static bool view_squeeze(const op_call *call, const tensor *input, tensor *resul
 
 /* ---- Broadcasting -------------------------------------------------------------------- */
 
+/* Whether two shapes may be the same; lengths that are not known may be any. */
+static bool may_equal(const shape *a, const shape *b)
+{
+    for (int i = 0; a->rank == b->rank && i < a->rank; i++)
+        if (a->length[i] != b->length[i] && a->length[i] != LENGTH_UNKNOWN &&
+            b->length[i] != LENGTH_UNKNOWN)
+            return false;
+    return a->rank == b->rank;
+}
+
 static bool infer_broadcast_to(const op_call *call, type *output, error *err)
 {
     const shape *in = &call->inputs[0].shape;
@@ -323,7 +333,7 @@ static bool infer_broadcast_to(const op_call *call, type *output, error *err)
     if (!op_shape_attr(call, &call->attrs[0], &target, err))
         return false;
     joined = target;
-    if (!shape_broadcast(&joined, in, &axis) || !shape_equal(&joined, &target))
+    if (!shape_broadcast(&joined, in, &axis) || !may_equal(&joined, &target))
         return error_set(err, ERR_SHAPE, "%s: shape %s does not broadcast to %s", call->op->name,
                          shape_print(in, a), shape_print(&target, b));
     *output = call->inputs[0];
@@ -338,10 +348,10 @@ static void stretch(const tensor *input, tensor *result)
     const int more = result->shape.rank - input->shape.rank;
 
     for (int i = 0; i < result->shape.rank; i++)
-        result->strides[i] = i < more || (input->shape.length[i - more] == 1 &&
-                                          result->shape.length[i] != 1)
-                                 ? 0
-                                 : input->strides[i - more];
+        result->strides[i] =
+            i < more || (input->shape.length[i - more] == 1 && result->shape.length[i] != 1)
+                ? 0
+                : input->strides[i - more];
 }
 
 static bool view_broadcast_to(const op_call *call, const tensor *input, tensor *result)
@@ -469,7 +479,7 @@ static op_def rows[] = {
         .signature = "x, axis: axes",
         .infer = infer_expand_dims,
         .view = view_expand_dims,
-        .grad = {"reshape(g, x.shape)"},
+        .grad = {"squeeze(g, axis=axis)"},
         .doc = "Axes of length 1 put in at the given positions.",
         .example = "expand_dims([1, 2], 0)",
         .gives = "[[1, 2]]",
@@ -480,7 +490,7 @@ static op_def rows[] = {
         .signature = "x, axis: axes = None",
         .infer = infer_squeeze,
         .view = view_squeeze,
-        .grad = {"reshape(g, x.shape)"},
+        .grad = {"reshape(g, x.shape) if axis is None else expand_dims(g, axis)"},
         .doc = "Axes of length 1 left out.",
         .example = "squeeze([[1, 2]])",
         .gives = "[1, 2]",

@@ -77,7 +77,7 @@ typedef struct attr {
     int64_t integer;
     double real;
     const char *text;
-    dtype dtype;
+    dtype dtype;                /* ATTR_DTYPE; ATTR_DYNAMIC: of the value */
     int n;                      /* ATTR_INTS, ATTR_LIST, ATTR_INDEX: how many */
     const struct attr *items;   /* ATTR_LIST: n of them */
     const int64_t *ints;        /* ATTR_INTS: INT64_MIN where dynamic[i] decides */
@@ -93,16 +93,16 @@ typedef enum param_kind {
     PARAM_TENSOR,  /* an input */
     PARAM_TENSORS, /* any number of inputs, given as a list; or the rest */
     PARAM_BOOL,
-    PARAM_INT,     /* None allowed where it is the default */
-    PARAM_NUMBER,  /* ATTR_INT or ATTR_FLOAT */
-    PARAM_INTS,    /* an int counts as a list of one: shapes, repetitions */
-    PARAM_AXES,    /* None, an int (stays ATTR_INT) or several */
-    PARAM_PAIR,    /* an int n, or two lists of as many axes; kept as ATTR_INT, or as
-                      ATTR_INTS, the first list before the second */
+    PARAM_INT,    /* None allowed where it is the default */
+    PARAM_NUMBER, /* ATTR_INT or ATTR_FLOAT */
+    PARAM_INTS,   /* an int counts as a list of one: shapes, repetitions */
+    PARAM_AXES,   /* None, an int (stays ATTR_INT) or several */
+    PARAM_PAIR,   /* an int n, or two lists of as many axes; kept as ATTR_INT, or as
+                     ATTR_INTS, the first list before the second */
     PARAM_TEXT,
     PARAM_DTYPE,
     PARAM_INDEX,
-    PARAM_GRAPH    /* in programs a lambda without parameters */
+    PARAM_GRAPH /* in programs a function; what it is called with, the row's control says */
 } param_kind;
 
 typedef struct op_param {
@@ -136,7 +136,7 @@ typedef struct op_run {
     const attr *attrs;
     tensor *outputs; /* allocated as inferred; data-dependent ones by the function */
     budget *budget;
-    arena *arena;                      /* for the duration of the run */
+    arena *arena;                                    /* for the duration of the run */
     bool (*stopped)(struct op_run *run, error *err); /* ask at least every millisecond */
     /* Calls part(context, i) for i in [0, n) on several threads, each part some
      * 20 to 200 us of work; false if stopped. */
@@ -163,9 +163,9 @@ typedef enum accumulate {
 
 /* What partial results begin with. */
 typedef enum fold_start {
-    START_ZERO,    /* -0.0 for floats: the one number that adds to nothing */
+    START_ZERO, /* -0.0 for floats: the one number that adds to nothing */
     START_ONE,
-    START_LOWEST,  /* of the type, -infinity for floats */
+    START_LOWEST, /* of the type, -infinity for floats */
     START_HIGHEST
 } fold_start;
 
@@ -181,6 +181,14 @@ typedef struct reduce_def {
 /* Says to which type each input of a run is cast before; casts[i] is the input's
  * own type at first. */
 typedef void cast_fn(const op_call *call, const type *outputs, dtype *casts);
+
+/* What the sub-graphs of an operation are for, and what parameters they get. */
+typedef enum control_kind {
+    CONTROL_NONE,
+    CONTROL_COND,  /* two without parameters: one of them is the result */
+    CONTROL_WHILE, /* a condition and a body, both of the loop's variables */
+    CONTROL_SCAN   /* a body of carried values and of elements along axis 0 */
+} control_kind;
 
 typedef enum op_traits {
     OP_COMMUTES = 1 << 0,   /* f(x, y) is f(y, x), bit for bit */
@@ -198,36 +206,38 @@ enum { OP_INPUTS = 4, OP_OUTPUTS = 64, OP_PARAMS = 12 };
 
 struct op_def {
     const char *name;
-    const char *aliases;   /* separated by blanks; NULL: none */
+    const char *aliases; /* separated by blanks; NULL: none */
     /* Parameters in NumPy's order, "x, axis: axes = None, keepdims: bool = False":
      * one without a type is a tensor; "xs: tensors" takes a list of them. */
     const char *signature;
     int outputs; /* 0 counts as 1; -1: as many as the first input has axes */
 
-    infer_fn *infer;       /* NULL for elementwise, reduce and lower */
+    infer_fn *infer; /* NULL for elementwise, reduce and lower */
 
-    const char *pattern;   /* elementwise: "TT->T" (see elementwise.def) */
+    const char *pattern;         /* elementwise: "TT->T" (see elementwise.def) */
     kernel_fn *kernel[DT_COUNT]; /* by the type T that it computes in */
     const reduce_def *reduce;    /* reductions */
     view_fn *view;
     run_fn *run;
-    cast_fn *casts;              /* with run: NULL if it takes its inputs as they are */
+    cast_fn *casts;                          /* with run: NULL if it takes its inputs as they are */
     int64_t (*scratch)(const op_call *call); /* bytes a run takes from its budget besides
                                                its outputs; NULL: none */
-    double (*work)(const op_call *call); /* element operations of a run; NULL: about as many
-                                           as there are elements */
-    bool is_cond;          /* control flow: chooses between two sub-graphs */
-    const char *lower;     /* a function body; parameters by their names */
-    const struct graph *body; /* a graph whose inputs are this one's, in their order */
+    double (*work)(const op_call *call);     /* element operations of a run; NULL: about as many
+                                               as there are elements */
+    control_kind control;                    /* control flow: what its sub-graphs are for */
+    const char *lower;                       /* a function body; parameters by their names */
+    const struct graph *body;                /* a graph whose inputs are this one's, in order */
 
     /* Per input: its gradient in our own language. Names: the parameters, r (or
-     * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL: zero. */
+     * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL, and a text
+     * that gives None, is zero; for a list of tensors the text gives a tuple. See
+     * engine/grad/grad.h for what no text needs to say. */
     const char *grad[OP_INPUTS];
     bool no_grad;    /* zero for every input, everywhere: comparisons, floor .. */
     unsigned traits; /* op_traits */
 
-    const char *family;    /* heading in the reference */
-    const char *doc;       /* one sentence */
+    const char *family;          /* heading in the reference */
+    const char *doc;             /* one sentence */
     const char *example, *gives; /* a program and its value, both in our language */
 
     /* Derived at start from signature. */

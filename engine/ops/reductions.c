@@ -8,17 +8,30 @@
 
 /* ---- Folds -------------------------------------------------------------------- */
 
-#define COMBINE(id, suffix, name) [DT_##id] = kernel_##name##_##suffix,
+#define COMBINE(id, suffix, name)  [DT_##id] = kernel_##name##_##suffix,
 #define LANES_OF(id, suffix, name) [DT_##id] = lanes_##name##_##suffix,
-#define FOLD_OF(id, suffix, name) [DT_##id] = fold_##name##_##suffix,
-#define EACH(M, name)                                                                              \
-    M(BOOL, b8, name) M(I8, i8, name) M(U8, u8, name) M(I16, i16, name) M(U16, u16, name)          \
-    M(I32, i32, name) M(U32, u32, name) M(I64, i64, name) M(U64, u64, name) M(F32, f32, name)      \
-    M(F64, f64, name) M(C64, c64, name) M(C128, c128, name)
+#define FOLD_OF(id, suffix, name)  [DT_##id] = fold_##name##_##suffix,
+// clang-format off
+#define EACH(M, name) \
+    M(BOOL, b8, name) \
+    M(I8, i8, name) \
+    M(U8, u8, name) \
+    M(I16, i16, name) \
+    M(U16, u16, name) \
+    M(I32, i32, name) \
+    M(U32, u32, name) \
+    M(I64, i64, name) \
+    M(U64, u64, name) \
+    M(F32, f32, name) \
+    M(F64, f64, name) \
+    M(C64, c64, name) \
+    M(C128, c128, name)
+// clang-format on
 #define FOLD(name)                                                                                 \
     {                                                                                              \
-        .combine = {EACH(COMBINE, name)}, .lanes = {EACH(LANES_OF, name)},                         \
-        .fold = {EACH(FOLD_OF, name)}                                                              \
+        .combine = {EACH(COMBINE, name)}, .lanes = {EACH(LANES_OF, name)}, .fold = {               \
+            EACH(FOLD_OF, name)                                                                    \
+        }                                                                                          \
     }
 
 static const reduce_def sum = {
@@ -100,10 +113,10 @@ static bool infer_arg(const op_call *call, type *output, error *err)
         }                                                                                          \
         return best;                                                                               \
     }
-#define PLAIN(x)        (x)
-#define NEVER_NAN(x)    ((void)(x), false)
-#define REAL_NAN(x)     ((x) != (x))
-#define COMPLEX_NAN(x)  (__real__(x) != __real__(x) || __imag__(x) != __imag__(x))
+#define PLAIN(x)         (x)
+#define NEVER_NAN(x)     ((void)(x), false)
+#define REAL_NAN(x)      ((x) != (x))
+#define COMPLEX_NAN(x)   (__real__(x) != __real__(x) || __imag__(x) != __imag__(x))
 #define REAL_ABOVE(x, y) ((x) > (y))
 #define COMPLEX_ABOVE(x, y)                                                                        \
     (__real__(x) > __real__(y) || (__real__(x) == __real__(y) && __imag__(x) > __imag__(y)))
@@ -172,8 +185,8 @@ static bool infer_cumulative(const op_call *call, type *output, error *err)
     output->shape = in->shape;
     if (call->attrs[0].kind == ATTR_NONE) {
         output->shape.rank = 1;
-        output->shape.length[0] = shape_is_known(&in->shape) ? shape_size(&in->shape)
-                                                             : LENGTH_UNKNOWN;
+        output->shape.length[0] =
+            shape_is_known(&in->shape) ? shape_size(&in->shape) : LENGTH_UNKNOWN;
     } else if (in->shape.rank == 0) { /* a scalar counts as one element of an axis */
         output->shape.rank = 1;
         output->shape.length[0] = 1;
@@ -232,6 +245,61 @@ static bool run_cumsum(op_run *run, error *err)
     return true;
 }
 
+/* ---- Undoing a broadcast --------------------------------------------------------- */
+
+static bool infer_sum_to(const op_call *call, type *output, error *err)
+{
+    const shape *from = &call->inputs[0].shape, *to = &call->inputs[1].shape;
+    char a[SHAPE_TEXT_MAX], b[SHAPE_TEXT_MAX];
+    shape joined = *from;
+    int axis;
+
+    if (!shape_broadcast(&joined, to, &axis) || joined.rank != from->rank ||
+        (shape_is_known(from) && shape_is_known(to) && !shape_equal(&joined, from)))
+        return error_set(err, ERR_SHAPE, "%s: shape %s does not broadcast to %s", call->op->name,
+                         shape_print(to, a), shape_print(from, b));
+    output->dtype = call->inputs[0].dtype;
+    output->shape = *to;
+    return true;
+}
+
+/* The output seen with the shape of x: axes that are summed stand still. */
+static tensor stretched(const tensor *output, const shape *to)
+{
+    const int more = to->rank - output->shape.rank;
+    tensor result = *output;
+
+    result.shape = *to;
+    for (int i = 0; i < to->rank; i++)
+        result.strides[i] =
+            i < more || output->shape.length[i - more] == 1 ? 0 : output->strides[i - more];
+    return result;
+}
+
+static bool run_sum_to(op_run *run, error *err)
+{
+    const tensor *x = &run->inputs[0];
+    const tensor to = stretched(&run->outputs[0], &x->shape);
+    const int64_t n = x->shape.rank == 0 ? 1 : x->shape.length[0];
+    tensor from_part = *x, to_part = to;
+
+    if (shape_equal(&x->shape, &run->outputs[0].shape)) { /* nothing is added, not even zero */
+        tensor_copy_dense(x, tensor_bytes(&run->outputs[0]));
+        return true;
+    }
+    memset(tensor_bytes(&run->outputs[0]), 0, (size_t)tensor_nbytes(&run->outputs[0]));
+    if (x->shape.rank > 0)
+        from_part.shape.length[0] = to_part.shape.length[0] = 1;
+    for (int64_t i = 0; i < n; i++) {
+        if (run->stopped(run, err))
+            return false;
+        op_add_elements(&from_part, &to_part);
+        from_part.offset += x->shape.rank > 0 ? x->strides[0] : 0;
+        to_part.offset += x->shape.rank > 0 ? to.strides[0] : 0;
+    }
+    return true;
+}
+
 /* ---- Rows -------------------------------------------------------------------------- */
 
 static op_def rows[] = {
@@ -241,7 +309,7 @@ static op_def rows[] = {
         .family = "Reductions",
         .signature = "x, axis: axes = None, dtype: dtype = None, keepdims: bool = False",
         .reduce = &sum,
-        .grad = {"astype(spread(g, x, axis=axis, keepdims=keepdims), x.dtype)"},
+        .grad = {"spread(g, x, axis=axis, keepdims=keepdims)"},
         .doc = "Sum of the elements along axes.",
         .example = "sum([[1, 2], [3, 4]], axis=0)",
         .gives = "[4, 6]",
@@ -252,7 +320,14 @@ static op_def rows[] = {
         .family = "Reductions",
         .signature = "x, axis: axes = None, dtype: dtype = None, keepdims: bool = False",
         .reduce = &prod,
-        .grad = {"spread(g * r, x, axis=axis, keepdims=keepdims) / conj(x)"},
+        /* The product of the others: r / x, or, at the only zero, the product of what
+         * is not zero. */
+        .grad = {"zero = x == 0\n"
+                 "zeros = sum(zero, axis=axis, keepdims=True)\n"
+                 "whole = r if keepdims else spread(r, x, axis=axis)\n"
+                 "rest = prod(where(zero, 1, x), axis=axis, keepdims=True)\n"
+                 "others = where(zero, where(zeros == 1, rest, 0), whole / where(zero, 1, x))\n"
+                 "return spread(g, x, axis=axis, keepdims=keepdims) * conj(others)"},
         .doc = "Product of the elements along axes.",
         .example = "prod([[1, 2], [3, 4]], axis=1)",
         .gives = "[2, 12]",
@@ -263,7 +338,7 @@ static op_def rows[] = {
         .family = "Reductions",
         .signature = "x, axis: axes = None, dtype: dtype = None, keepdims: bool = False",
         .reduce = &mean,
-        .grad = {"spread(g, x, axis=axis, keepdims=keepdims) * (size(r) / size(x))"},
+        .grad = {"spread(g, x, axis=axis, keepdims=keepdims) * (r.size / x.size)"},
         .doc = "Arithmetic mean of the elements along axes.",
         .example = "mean([1, 2, 6])",
         .gives = "3.0",
@@ -274,9 +349,9 @@ static op_def rows[] = {
         .family = "Reductions",
         .signature = "x, axis: axes = None, keepdims: bool = False",
         .reduce = &max,
-        .grad = {"m = equal(x, spread(r, x, axis=axis, keepdims=keepdims))\n"
-                 "return m * spread(g / sum(m, axis=axis, keepdims=keepdims), x, axis=axis, "
-                 "keepdims=keepdims)"},
+        .grad = {"m = x == spread(r, x, axis=axis, keepdims=keepdims)\n"
+                 "n = sum(m, axis=axis, keepdims=keepdims)\n"
+                 "return where(m, spread(g / n, x, axis=axis, keepdims=keepdims), 0)"},
         .doc = "Largest element along axes, NaN if there is one.",
         .example = "max([[1, 5], [7, 2]], axis=0)",
         .gives = "[7, 5]",
@@ -287,12 +362,24 @@ static op_def rows[] = {
         .family = "Reductions",
         .signature = "x, axis: axes = None, keepdims: bool = False",
         .reduce = &min,
-        .grad = {"m = equal(x, spread(r, x, axis=axis, keepdims=keepdims))\n"
-                 "return m * spread(g / sum(m, axis=axis, keepdims=keepdims), x, axis=axis, "
-                 "keepdims=keepdims)"},
+        .grad = {"m = x == spread(r, x, axis=axis, keepdims=keepdims)\n"
+                 "n = sum(m, axis=axis, keepdims=keepdims)\n"
+                 "return where(m, spread(g / n, x, axis=axis, keepdims=keepdims), 0)"},
         .doc = "Smallest element along axes, NaN if there is one.",
         .example = "min([[1, 5], [7, 2]], axis=0)",
         .gives = "[1, 2]",
+    },
+    {
+        .name = "sum_to",
+        .family = "Reductions",
+        .signature = "x, like",
+        .infer = infer_sum_to,
+        .run = run_sum_to,
+        .grad = {"broadcast_to(g, x.shape)"},
+        .doc = "Sum over the axes along which a tensor of the second's shape would be stretched to "
+               "the first's.",
+        .example = "sum_to([[1, 2], [3, 4]], [[0, 0]])",
+        .gives = "[[4, 6]]",
     },
     {
         .name = "any",
@@ -349,10 +436,8 @@ static op_def rows[] = {
         .run = run_cumsum,
         .casts = op_cast_to_result,
         .traits = OP_DENSE,
-        .grad = {"s = reshape(g, x.shape) if axis is None else g\n"
-                 "t = cumsum(flip(reshape(s, (-1,)))) if axis is None else "
-                 "cumsum(flip(s, axis=axis), axis=axis)\n"
-                 "return reshape(flip(t), x.shape) if axis is None else flip(t, axis=axis)"},
+        .grad = {"reshape(flip(cumsum(flip(g))), x.shape) if axis is None else "
+                 "flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis)"},
         .doc = "Running sum, of the flattened tensor or along an axis.",
         .example = "cumsum([1, 2, 3])",
         .gives = "[1, 3, 6]",

@@ -7,8 +7,8 @@
 static int64_t tile_bytes = 2048;
 
 enum {
-    SHORT_AXIS = 64,    /* a tile axis below this is not worth a tile of its own */
-    SHORT_RUN = 32      /* a run below this is folded by columns if that is possible */
+    SHORT_AXIS = 64, /* a tile axis below this is not worth a tile of its own */
+    SHORT_RUN = 32   /* a run below this is folded by columns if that is possible */
 };
 
 /* The loops while they are arranged. */
@@ -189,8 +189,8 @@ void loops_arrange(tile_program *p, const shape *space, const layout *const *lay
     if (p->reduce != NULL && !p->columns && p->kept == p->rank) /* nothing is folded: runs of 1 */
         p->columns = true;
     p->tile = tile_length(p->element_size);
-    p->flat = !p->columns && p->rank - first_flat_axis(p) > 1 &&
-              p->length[p->rank - 1] < SHORT_AXIS;
+    p->flat =
+        !p->columns && p->rank - first_flat_axis(p) > 1 && p->length[p->rank - 1] < SHORT_AXIS;
     set_leaves(p, x, layouts, a);
 }
 

@@ -9,7 +9,8 @@ int planner_add_slot(planner *p, slot_kind kind, int index, const tensor *consta
 {
     plan *pl = p->plan;
 
-    pl->slots = arena_grow(p->arena, pl->slots, (size_t)pl->slot_count, &p->slot_room, sizeof(slot));
+    pl->slots =
+        arena_grow(p->arena, pl->slots, (size_t)pl->slot_count, &p->slot_room, sizeof(slot));
     pl->slots[pl->slot_count] = (slot){kind, index, constant};
     return pl->slot_count++;
 }
@@ -79,8 +80,8 @@ static void plan_input(planner *p, const node *n)
 static void plan_constant(planner *p, const node *n)
 {
     const tensor *t = n->constant;
-    layout *l = layout_dense(p->arena, planner_add_slot(p, SLOT_CONSTANT, 0, t), t->dtype,
-                             &t->shape);
+    layout *l =
+        layout_dense(p->arena, planner_add_slot(p, SLOT_CONSTANT, 0, t), t->dtype, &t->shape);
 
     l->offset = t->offset;
     memcpy(l->strides, t->strides, sizeof l->strides);
@@ -122,14 +123,12 @@ static op_call call_of(planner *p, const node *n)
     return (op_call){n->op, n->input_count, types, n->attrs, p->arena};
 }
 
-static void plan_outputs(planner *p, const node *n, int *slots, bool by_step)
+static void plan_outputs(planner *p, const node *n, int *slots)
 {
     for (int i = 0; i < n->output_count; i++) {
         layout *l = planner_new_value(p, n->types[i].dtype, &n->types[i].shape);
 
         slots[i] = l->slot;
-        if (by_step)
-            p->plan->buffers[p->plan->slots[l->slot].index].made_by_step = true;
         planner_set_layout(p, (value){(node *)n, i}, l);
     }
 }
@@ -170,7 +169,7 @@ static bool plan_run(planner *p, const node *n, error *err)
             return false;
         inputs[i] = *l;
     }
-    plan_outputs(p, n, outputs, false);
+    plan_outputs(p, n, outputs);
     s = planner_add_step(p, STEP_RUN, n);
     s->input_count = n->input_count;
     s->inputs = inputs;
@@ -182,35 +181,106 @@ static bool plan_run(planner *p, const node *n, error *err)
     return true;
 }
 
-static bool plan_cond(planner *p, const node *n, error *err)
+/* ---- Control flow ------------------------------------------------------------------------- */
+
+/* The plans of a node's functions. */
+static bool plan_functions(planner *p, const node *n, const plan *plans[2], error *err)
 {
+    int count = 0;
+
+    for (int i = 0; i < n->op->attr_count; i++) {
+        if (n->attrs[i].kind != ATTR_GRAPH)
+            continue;
+        plans[count] = plan_new(n->attrs[i].graph, p->plan->threads, p->arena, err);
+        if (plans[count++] == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* The type in which input i comes: a predicate as bool, a variable as its parameter has it. */
+static dtype control_input(const node *n, int i)
+{
+    if (n->op->control == CONTROL_COND && i == 0)
+        return DT_BOOL;
+    if (n->op->control == CONTROL_WHILE && i < n->output_count)
+        return n->types[i].dtype;
+    return value_type(n->inputs[i])->dtype;
+}
+
+/* How often the functions run, as far as that is known: a while loop is watched while
+ * it runs. */
+static double control_count(const node *n)
+{
+    const int carries = n->op->control == CONTROL_SCAN ? (int)n->attrs[1].integer : 0;
+
+    if (n->op->control != CONTROL_SCAN)
+        return 1;
+    if (n->attrs[2].kind == ATTR_INT)
+        return (double)n->attrs[2].integer;
+    return (double)value_type(n->inputs[carries])->shape.length[0];
+}
+
+/* Outputs come from the functions, but for what a scan stacks. */
+static bool made_by_function(const node *n, int i)
+{
+    return n->op->control != CONTROL_SCAN || i < n->attrs[1].integer;
+}
+
+static void plan_control_outputs(planner *p, const node *n, step *s, int *slots)
+{
+    for (int i = 0; i < n->output_count; i++) {
+        plan_buffer *b = &p->plan->buffers[p->plan->slots[slots[i]].index];
+
+        b->made_by_step = made_by_function(n, i);
+        if (n->op->control != CONTROL_COND && b->made_by_step)
+            s->scratch += buffer_cost(b->size); /* the old value beside the new one */
+    }
+}
+
+/* What the functions cost: the larger peak, and their work as often as they run. */
+static void note_functions(planner *p, const node *n, step *s)
+{
+    int64_t peak = 0;
+    double work = 0;
+
+    for (int i = 0; i < 2 && s->function[i] != NULL; i++) {
+        peak = s->function[i]->peak > peak ? s->function[i]->peak : peak;
+        work = s->function[i]->work > work ? s->function[i]->work : work;
+    }
+    s->scratch += peak;
+    p->plan->work += work * control_count(n);
+}
+
+static bool plan_control(planner *p, const node *n, error *err)
+{
+    static const step_kind kinds[] = {
+        [CONTROL_COND] = STEP_COND, [CONTROL_WHILE] = STEP_WHILE, [CONTROL_SCAN] = STEP_SCAN};
     layout *inputs = arena_array(p->arena, (size_t)n->input_count + 1, sizeof *inputs);
     int *outputs = arena_array(p->arena, (size_t)n->output_count + 1, sizeof *outputs);
-    const plan *yes = plan_new(n->attrs[0].graph, p->plan->threads, p->arena, err);
-    const plan *no = yes ? plan_new(n->attrs[1].graph, p->plan->threads, p->arena, err) : NULL;
+    const plan *plans[2] = {NULL, NULL};
     step *s;
 
-    if (no == NULL)
+    if (!plan_functions(p, n, plans, err))
         return false;
     for (int i = 0; i < n->input_count; i++) {
-        const dtype t = i == 0 ? DT_BOOL : value_type(n->inputs[i])->dtype;
-        const layout *l = prepare(p, n, n->inputs[i], t, true, err);
+        const layout *l = prepare(p, n, n->inputs[i], control_input(n, i), true, err);
 
         if (l == NULL)
             return false;
         inputs[i] = *l;
     }
-    plan_outputs(p, n, outputs, true);
-    s = planner_add_step(p, STEP_COND, n);
+    plan_outputs(p, n, outputs);
+    s = planner_add_step(p, kinds[n->op->control], n);
     s->input_count = n->input_count;
     s->inputs = inputs;
     s->output_count = n->output_count;
     s->outputs = outputs;
     s->output_types = n->types;
-    s->branch[0] = no;
-    s->branch[1] = yes;
-    s->scratch = yes->peak > no->peak ? yes->peak : no->peak;
-    p->plan->work += yes->work > no->work ? yes->work : no->work;
+    s->own = graph_own_inputs(n);
+    plan_control_outputs(p, n, s, outputs);
+    memcpy(s->function, plans, sizeof plans);
+    note_functions(p, n, s);
     return true;
 }
 
@@ -222,8 +292,8 @@ static bool plan_node(planner *p, const node *n, error *err)
         plan_constant(p, n);
     else if (n->op->reduce != NULL || node_is_elementwise(n))
         return p->groups.root[n->id] != n->id || tiles_of_group(p, n, err);
-    else if (n->op->is_cond)
-        return plan_cond(p, n, err);
+    else if (n->op->control != CONTROL_NONE)
+        return plan_control(p, n, err);
     else if (n->op->view != NULL && (n->op->run == NULL || n->input_count == 1))
         return plan_view(p, n, err);
     else
@@ -323,9 +393,22 @@ static int64_t made_by(const plan *pl, const step *s, bool *alive)
         const int slot_index = s->tiles != NULL ? s->tiles->outputs[i].slot : s->outputs[i];
         const int b = pl->slots[slot_index].index;
 
-        if (!alive[b] && s->kind != STEP_COND)
+        if (!alive[b] && !pl->buffers[b].made_by_step)
             bytes += cost_of(&pl->buffers[b]);
         alive[b] = true;
+    }
+    return bytes;
+}
+
+/* The buffers that a step did not make but got from its functions. */
+static int64_t brought_by(const plan *pl, const step *s)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < s->output_count; i++) {
+        const plan_buffer *b = &pl->buffers[pl->slots[s->outputs[i]].index];
+
+        bytes += b->made_by_step ? cost_of(b) : 0;
     }
     return bytes;
 }
@@ -359,14 +442,14 @@ static void find_peak(plan *pl, arena *a)
         live += made_by(pl, s, alive);
         during = live + (s->kind == STEP_TILES ? buffer_cost((size_t)s->scratch) : s->scratch);
         pl->peak = during > pl->peak ? during : pl->peak;
-        for (int k = 0; s->kind == STEP_COND && k < s->output_count; k++)
-            live += cost_of(&pl->buffers[pl->slots[s->outputs[k]].index]);
+        live += brought_by(pl, s);
         for (int b = pl->first_dying[i]; b >= 0; b = pl->next_dying[b])
             live -= cost_of(&pl->buffers[b]);
     }
 }
 
-/* ---- Plans ------------------------------------------------------------------------------------ */
+/* ---- Plans ------------------------------------------------------------------------------------
+ */
 
 plan *plan_new(const graph *g, int threads, arena *a, error *err)
 {

@@ -1,9 +1,10 @@
 /* plan -- a graph turned into steps, with what they cost.
  *
  * Every step is a tile program (a group of elementwise operations, with a reduction
- * at its end perhaps), a run of one operation on whole tensors, or a choice between
- * two plans. Movement operations are no steps: they are other ways to look at a slot.
- * Values die at their last use, and a buffer is used again in place where it can be.
+ * at its end perhaps), a run of one operation on whole tensors, or control flow: a
+ * choice between plans, or a loop of them. Movement operations are no steps: they are other ways to
+ * look at a slot. Values die at their last use, and a buffer is used again in place where it can
+ * be.
  *
  * What a plan needs at its peak, and the element operations it will do, are known
  * before anything is allocated: the caller refuses what is above its limits here.
@@ -26,12 +27,12 @@ typedef struct slot {
 } slot;
 
 typedef struct plan_buffer {
-    size_t size;     /* bytes; 0 if the step that makes it decides */
+    size_t size; /* bytes; 0 if the step that makes it decides */
     bool made_by_step;
-    int last_step;   /* after which it is given up; the step count for outputs */
+    int last_step; /* after which it is given up; the step count for outputs */
 } plan_buffer;
 
-typedef enum step_kind { STEP_TILES, STEP_RUN, STEP_COND } step_kind;
+typedef enum step_kind { STEP_TILES, STEP_RUN, STEP_COND, STEP_WHILE, STEP_SCAN } step_kind;
 
 typedef struct plan plan;
 
@@ -43,7 +44,8 @@ typedef struct step {
     const layout *inputs;     /* STEP_RUN, STEP_COND */
     const int *outputs;       /* slots */
     const type *output_types; /* shapes may be unknown: the run decides */
-    const plan *branch[2];    /* STEP_COND: if false, if true */
+    const plan *function[2];  /* control flow: the plans of the node's sub-graphs, in order */
+    int own;                  /* control flow: inputs before the captured ones */
     int64_t scratch;          /* bytes taken for the time of the step */
 } step;
 
@@ -56,9 +58,9 @@ struct plan {
     int *first_dying; /* by step: the first buffer to give up after it, -1: none */
     int *next_dying;  /* by buffer: the next one */
     int threads;
-    int64_t peak;       /* bytes in buffers and scratch, at most, without the inputs */
-    double work;        /* element operations */
-    int fused;          /* operations that share a step with another */
+    int64_t peak; /* bytes in buffers and scratch, at most, without the inputs */
+    double work;  /* element operations */
+    int fused;    /* operations that share a step with another */
 };
 
 /* A plan for the graph's outputs, in a. threads is how many will run it. NULL and an

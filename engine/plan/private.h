@@ -6,11 +6,11 @@
 /* ---- Groups: which nodes share a step ------------------------------------------------ */
 
 typedef struct groups {
-    int *root;      /* by node id: the id of the group's last node; its own id: it is one */
-    int *next;      /* by node id: the next member of the group, -1 at the end */
-    int *first;     /* by root id: the first member, in order of ids */
-    bool *stored;   /* by node id: whether its value leaves the group */
-    bool *needed;   /* by node id: whether any output needs it */
+    int *root;    /* by node id: the id of the group's last node; its own id: it is one */
+    int *next;    /* by node id: the next member of the group, -1 at the end */
+    int *first;   /* by root id: the first member, in order of ids */
+    bool *stored; /* by node id: whether its value leaves the group */
+    bool *needed; /* by node id: whether any output needs it */
 } groups;
 
 /* Whether the node's operation works element by element. */
@@ -35,7 +35,7 @@ typedef struct planner {
     groups groups;
     plan *plan;
     layout ***layouts; /* [node id][output]: where it lies, NULL if not yet made */
-    held *values;       /* by node id: of the members of the group that is being built */
+    held *values;      /* by node id: of the members of the group that is being built */
     size_t slot_room, buffer_room, step_room;
 } planner;
 

@@ -57,9 +57,9 @@ typedef struct tile_output {
 typedef struct tile_program {
     int rank; /* of the loops, at least 1 */
     int64_t *length;
-    int kept; /* the first axes; without a reduction all of them */
+    int kept;     /* the first axes; without a reduction all of them */
     int64_t tile; /* elements in a tile, a multiple of REDUCE_LANES */
-    bool flat; /* one loop over all elements: the tile axis is too short for tiles */
+    bool flat;    /* one loop over all elements: the tile axis is too short for tiles */
 
     /* Operands are numbered: leaves, then registers, then outputs. */
     int leaf_count, register_count, output_count;
@@ -90,9 +90,9 @@ size_t tile_shared_scratch(const tile_program *p);
 /* ---- How a reduction is cut (the same for any number of threads) -------------------- */
 
 enum {
-    FOLD_BLOCK = 4096,   /* elements of a run folded in lanes before they are combined */
-    FOLD_ROWS = 64,      /* rows added one to the other before they are combined */
-    FOLD_SEGMENT = 64,   /* blocks, of elements or rows, in one part of a result */
+    FOLD_BLOCK = 4096, /* elements of a run folded in lanes before they are combined */
+    FOLD_ROWS = 64,    /* rows added one to the other before they are combined */
+    FOLD_SEGMENT = 64, /* blocks, of elements or rows, in one part of a result */
     TASK_ELEMENTS = 1 << 16
 };
 

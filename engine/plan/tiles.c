@@ -118,8 +118,8 @@ static held leaf(builder *b, const layout *l)
     }
     if (i == b->leaf_count) {
         b->leaf_layouts[b->leaf_count++] = l;
-        b->leaves[i] = (tile_leaf){
-            .slot = l->slot, .size = dtype_size(l->dtype), .offset = l->offset};
+        b->leaves[i] =
+            (tile_leaf){.slot = l->slot, .size = dtype_size(l->dtype), .offset = l->offset};
         note_size(b, l->dtype);
     }
     return (held){i, l->dtype, true};
@@ -175,8 +175,7 @@ static held store(builder *b, held v, int slot)
     const int out = OUTPUT + b->output_count, count = b->instruction_count;
     tile_instruction *last = count > 0 ? &b->instructions[count - 1] : NULL;
 
-    b->outputs[b->output_count++] =
-        (tile_output){.slot = slot, .size = dtype_size(v.dtype)};
+    b->outputs[b->output_count++] = (tile_output){.slot = slot, .size = dtype_size(v.dtype)};
     if (v.stored || v.operand < REGISTER || is_half(v.dtype) || last == NULL ||
         last->out != v.operand) {
         const dtype from = v.stored ? v.dtype : computed(v.dtype);
@@ -270,7 +269,8 @@ static void finish(builder *b)
     p->element_size = b->element_size;
 }
 
-/* ---- Programs ----------------------------------------------------------------------------------- */
+/* ---- Programs -----------------------------------------------------------------------------------
+ */
 
 static builder *builder_new(planner *p, const node *root, const shape *space)
 {

@@ -44,8 +44,8 @@ static bool add_attr(text *key, const attr *a)
         ADD(key, a->n);
         for (int i = 0; i < a->n; i++) {
             const index_item *x = &a->index[i];
-            const int64_t parts[] = {x->kind, x->start, x->stop, x->step, x->has_start,
-                                     x->has_stop, x->has_step, x->operand};
+            const int64_t parts[] = {x->kind,      x->start,    x->stop,     x->step,
+                                     x->has_start, x->has_stop, x->has_step, x->operand};
 
             ADD(key, parts);
         }

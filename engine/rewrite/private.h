@@ -17,5 +17,5 @@ typedef struct rewriter {
 bool merge_key(const op_def *op, const value *inputs, int count, const attr *attrs, text *key);
 
 /* Applies op with all that a rewrite does; sets outputs. */
-bool rewrite_apply(rewriter *r, const op_def *op, const value *inputs, int count,
-                   const attr *attrs, value *outputs, error *err);
+bool rewrite_apply(rewriter *r, const op_def *op, const value *inputs, int count, const attr *attrs,
+                   value *outputs, error *err);

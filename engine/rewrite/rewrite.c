@@ -85,8 +85,7 @@ static bool fold(rewriter *r, const node *n, value *outputs, error *err)
 
     if (r->options->only_lower && (n->op->traits & OP_SHAPE_ONLY) == 0)
         return true;
-    if ((n->op->traits & OP_SHAPE_ONLY) != 0 &&
-        shape_is_known(&value_type(n->inputs[0])->shape)) {
+    if ((n->op->traits & OP_SHAPE_ONLY) != 0 && shape_is_known(&value_type(n->inputs[0])->shape)) {
         if (!run_on_shape(n, &tensors[0], err))
             return false;
     } else if (!can_fold(r, n) || !r->options->fold(n, tensors, &ignored))
@@ -116,6 +115,18 @@ static bool build_replacement(rewriter *r, const rule *rule, const value variabl
     return true;
 }
 
+/* Whether the replacement has the node's type whatever data decide: of lengths that are
+ * not known nobody can say that those of two variables are the same. */
+static bool keeps_type(const node *n, value replacement, const value variables[RULE_VARIABLES])
+{
+    int tensors = 0;
+
+    for (int i = 0; i < RULE_VARIABLES; i++)
+        tensors += variables[i].node != NULL && value_type(variables[i])->shape.rank > 0;
+    return type_equal(value_type(replacement), &n->types[0]) &&
+           (tensors <= 1 || shape_is_known(&n->types[0].shape));
+}
+
 /* Replaces the node by what the first rule that fits gives. A rule whose replacement
  * has another type, or none, does not fit. */
 static void apply_rules(rewriter *r, const node *n, value *outputs)
@@ -134,7 +145,7 @@ static void apply_rules(rewriter *r, const node *n, value *outputs)
             !rule_matches(&rules[i], n->op, n->inputs, n->input_count, n->attrs, variables) ||
             !rule_takes(&rules[i], n->types[0].dtype, variables) ||
             !build_replacement(r, &rules[i], variables, &result, &ignored) ||
-            !type_equal(value_type(result), &n->types[0]))
+            !keeps_type(n, result, variables))
             continue;
         outputs[0] = result;
         r->options->fired++;
@@ -229,8 +240,8 @@ static int count_outputs(const op_def *op, const value *inputs, int count)
     return op_output_count(op, &first);
 }
 
-bool rewrite_apply(rewriter *r, const op_def *op, const value *inputs, int count,
-                   const attr *attrs, value *outputs, error *err)
+bool rewrite_apply(rewriter *r, const op_def *op, const value *inputs, int count, const attr *attrs,
+                   value *outputs, error *err)
 {
     const int results = count_outputs(op, inputs, count);
     value *known = NULL;
@@ -319,29 +330,31 @@ static value cast_to(rewriter *r, value v, dtype t, error *err)
 
     if (value_type(v)->dtype == t)
         return v;
-    return rewrite_apply(r, op_find("astype", 6), &v, 1, &to, result, err) ? result[0]
-                                                                          : (value){0};
+    return rewrite_apply(r, op_find("astype", 6), &v, 1, &to, result, err) ? result[0] : (value){0};
 }
 
-/* A branch rewritten as a graph of its own, giving the choice's types. */
-static graph *rewrite_branch(rewriter *r, const node *n, const graph *branch, const value *inputs,
-                             error *err)
+/* The type that output i of a node's function must have: what the node gives, but a
+ * condition gives bool, and what is stacked loses its first axis again. */
+static dtype given_dtype(const node *n, int function, int i)
 {
-    rewriter inner = {.to = graph_new(r->to->arena, r->to), .options = r->options};
-    graph_map *map = graph_map_new(branch, inner.to);
+    return n->op->control == CONTROL_WHILE && function == 0 ? DT_BOOL : n->types[i].dtype;
+}
 
+/* A function rewritten as a graph of its own, giving what the node says it gives. */
+static graph *rewrite_function(rewriter *r, const node *n, int function, const value *inputs,
+                               error *err)
+{
+    const graph *from = n->attrs[function].graph;
+    rewriter inner = {.options = r->options};
+    graph_map *map;
+
+    inner.to = graph_begin_function(r->to, n, inputs, function, &map, err);
     table_init(&inner.merged, r->to->arena);
-    for (int i = 0; i < branch->input_count; i++) {
-        value v = graph_capture(inner.to, inputs[i], err);
-
-        if (v.node == NULL)
-            return NULL;
-        graph_map_set(map, branch->inputs[i], v);
-    }
-    if (!rewrite_nodes(&inner, branch, map, err))
+    if (inner.to == NULL || !rewrite_nodes(&inner, from, map, err))
         return NULL;
-    for (int i = 0; i < branch->output_count; i++) {
-        value v = cast_to(&inner, graph_map_get(map, branch->outputs[i]), n->types[i].dtype, err);
+    for (int i = 0; i < from->output_count; i++) {
+        value v =
+            cast_to(&inner, graph_map_get(map, from->outputs[i]), given_dtype(n, function, i), err);
 
         if (v.node == NULL)
             return NULL;
@@ -384,25 +397,25 @@ static bool apply_chosen(rewriter *r, const node *n, const value *inputs, value 
     return true;
 }
 
-static bool apply_choice(rewriter *r, const node *n, const value *inputs, value *outputs,
-                         error *err)
+/* Control flow: the same node with its functions rewritten. */
+static bool apply_control(rewriter *r, const node *n, const value *inputs, const attr *mapped,
+                          value *outputs, error *err)
 {
     attr *attrs = arena_array(r->to->arena, (size_t)n->op->attr_count + 1, sizeof *attrs);
-    int at = 1;
 
     for (int i = 0; i < n->op->attr_count; i++) {
-        const graph *branch = n->attrs[i].graph;
-
-        attrs[i] = n->attrs[i];
-        attrs[i].graph = rewrite_branch(r, n, branch, inputs + at, err);
+        attrs[i] = mapped[i];
+        if (attrs[i].kind != ATTR_GRAPH)
+            continue;
+        attrs[i].graph = rewrite_function(r, n, i, inputs, err);
         if (attrs[i].graph == NULL)
             return false;
-        at += branch->input_count;
     }
-    return graph_apply(r->to, n->op, inputs, 1, attrs, outputs, err) != NULL;
+    return graph_apply(r->to, n->op, inputs, graph_own_inputs(n), attrs, outputs, err) != NULL;
 }
 
-/* ---- Graphs ----------------------------------------------------------------------------------- */
+/* ---- Graphs -----------------------------------------------------------------------------------
+ */
 
 static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
 {
@@ -414,10 +427,10 @@ static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
         return graph_map_copy(map, n, err);
     for (int i = 0; i < n->input_count; i++)
         inputs[i] = graph_map_get(map, n->inputs[i]);
-    if (n->op->is_cond && value_constant(inputs[0]) != NULL)
+    if (n->op->control == CONTROL_COND && value_constant(inputs[0]) != NULL)
         ok = apply_chosen(r, n, inputs, outputs, err);
-    else if (n->op->is_cond)
-        ok = apply_choice(r, n, inputs, outputs, err);
+    else if (n->op->control != CONTROL_NONE)
+        ok = apply_control(r, n, inputs, graph_map_attrs(map, n), outputs, err);
     else if (has_mask(n))
         ok = apply_masked(r, n, inputs, outputs, err);
     else

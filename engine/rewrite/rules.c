@@ -135,8 +135,8 @@ static bool same_attrs(const op_def *op, const attr *a, const attr *b)
 
     text_init(&x);
     text_init(&y);
-    same = merge_key(op, NULL, 0, a, &x) && merge_key(op, NULL, 0, b, &y) &&
-           x.length == y.length && memcmp(x.bytes, y.bytes, x.length) == 0;
+    same = merge_key(op, NULL, 0, a, &x) && merge_key(op, NULL, 0, b, &y) && x.length == y.length &&
+           memcmp(x.bytes, y.bytes, x.length) == 0;
     text_clear(&x);
     text_clear(&y);
     return same;

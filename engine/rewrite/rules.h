@@ -3,13 +3,19 @@
 
 #include "engine/graph/graph.h"
 
-typedef enum rule_kind { RULE_EXACT, RULE_WHOLE, RULE_REAL, RULE_INT_UINT, RULE_UINT_INT } rule_kind;
+typedef enum rule_kind {
+    RULE_EXACT,
+    RULE_WHOLE,
+    RULE_REAL,
+    RULE_INT_UINT,
+    RULE_UINT_INT
+} rule_kind;
 
 typedef struct rule {
     rule_kind kind;
     const char *pattern, *replacement;
-    const op_def *op;     /* of the pattern's root */
-    value from, to;       /* roots of graphs whose inputs are x, y and z */
+    const op_def *op; /* of the pattern's root */
+    value from, to;   /* roots of graphs whose inputs are x, y and z */
 } rule;
 
 enum { RULE_VARIABLES = 3 }; /* x, y, z */

@@ -139,8 +139,8 @@ buffer *buffer_new_foreign(void *bytes, size_t size, void (*release)(void *owner
 
     if (buf == NULL)
         abort();
-    *buf = (buffer){
-        .references = 1, .bytes = bytes, .size = size, .release = release, .owner = owner};
+    *buf =
+        (buffer){.references = 1, .bytes = bytes, .size = size, .release = release, .owner = owner};
     return buf;
 }
 

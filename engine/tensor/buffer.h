@@ -29,9 +29,9 @@ typedef struct buffer buffer;
 /* What one request may hold in buffers, and the most it ever held. Lives longer
  * than every buffer paid from it. Thread-safe once initialised. */
 typedef struct budget {
-    int64_t limit;         /* bytes */
-    _Atomic int64_t used;  /* bytes */
-    _Atomic int64_t peak;  /* bytes: the high-water mark of used */
+    int64_t limit;        /* bytes */
+    _Atomic int64_t used; /* bytes */
+    _Atomic int64_t peak; /* bytes: the high-water mark of used */
 } budget;
 
 /* A budget of limit bytes, none used. */

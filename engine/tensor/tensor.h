@@ -19,7 +19,7 @@
 typedef struct tensor {
     buffer *buf;
     dtype dtype;
-    bool weak; /* a bare number: its kind counts, its width does not */
+    bool weak;      /* a bare number: its kind counts, its width does not */
     int64_t offset; /* elements */
     shape shape;
     int64_t strides[RANK_MAX]; /* elements */

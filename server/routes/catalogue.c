@@ -138,7 +138,7 @@ static void ask(catalogue_entry *e, const sample *s)
 
 static bool is_differentiable(const op_def *op)
 {
-    bool any = op->lower != NULL && op->input_count != 0;
+    bool any = (op->lower != NULL && op->input_count != 0) || (op->traits & OP_CONTROL) != 0;
 
     for (int i = 0; i < OP_INPUTS; i++)
         any = any || op->grad[i] != NULL;

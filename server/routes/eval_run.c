@@ -101,7 +101,9 @@ static bool run(evaluation *e, error *err)
         .optimize = e->asked.optimize,
         .dry_run = e->asked.dry_run,
     };
-    const stop_sign stop = {.cancelled = &r->cancel, .deadline_us = r->deadline_us};
+    const stop_sign stop = {.cancelled = &r->cancel,
+                            .deadline_us = r->deadline_us,
+                            .iterations_max = c->loop_iterations_max};
     tensor *values = arena_array(r->arena, (size_t)e->graph->output_count + 1, sizeof *values);
     bool ok;
 

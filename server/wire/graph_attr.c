@@ -62,7 +62,8 @@ static bool convert_reference(reading *r, const item *x, const wire_value *ref, 
     if (v.node == NULL)
         return false;
     known = value_constant(v);
-    *result = (attr){.kind = ATTR_DYNAMIC, .node = v.node, .output = v.index};
+    *result = (attr){
+        .kind = ATTR_DYNAMIC, .node = v.node, .output = v.index, .dtype = value_type(v)->dtype};
     if (known != NULL && known->dtype == DT_I64)
         *result = (attr){.kind = ATTR_INT, .integer = *(const int64_t *)tensor_bytes(known)};
     else if (known != NULL && known->dtype == DT_F64)

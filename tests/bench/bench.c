@@ -43,7 +43,8 @@ static const struct {
     {"multiply_add", "a*b + c", hand_multiply_add},
 };
 
-static evaluation_input inputs[INPUTS] = {{.name = "a"}, {.name = "b"}, {.name = "c"}, {.name = "d"}};
+static evaluation_input inputs[INPUTS] = {
+    {.name = "a"}, {.name = "b"}, {.name = "c"}, {.name = "d"}};
 
 static void make_inputs(void)
 {

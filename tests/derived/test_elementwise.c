@@ -25,7 +25,8 @@ static tensor numbers(dtype t, int seed)
     char block[LANES * 16];
 
     for (int i = 0; i < N + 16; i++)
-        values[i] = i % 7 == 0 ? special[(i / 7 + seed) % 8] : ((i * 37 + seed * 11) % 201) / 8.0 - 12;
+        values[i] =
+            i % 7 == 0 ? special[(i / 7 + seed) % 8] : ((i * 37 + seed * 11) % 201) / 8.0 - 12;
     assert_true(tensor_new(&result, NULL, t, &s, &err));
     for (int i = 0; i < N; i += LANES) {
         const void *in[] = {values + i};

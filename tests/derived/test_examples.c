@@ -34,7 +34,8 @@ static void every_row_has_exactly_one_meaning(void **state)
         const op_def *op = all[i];
         const bool indexes = op->view != NULL && op->run != NULL; /* getitem: by its inputs */
         const int meanings = (op->pattern != NULL) + (op->reduce != NULL) + (op->view != NULL) +
-                             (op->run != NULL) - indexes + (op->lower != NULL) + op->is_cond;
+                             (op->run != NULL) - indexes + (op->lower != NULL) +
+                             (op->control != CONTROL_NONE);
 
         if (meanings != 1)
             fail_msg("%s has %d meanings", op->name, meanings);
@@ -62,7 +63,7 @@ static void every_row_has_a_gradient_or_says_it_has_none(void **state)
 
     (void)state;
     for (size_t i = 0; i < count; i++) {
-        bool any = all[i]->lower != NULL;
+        bool any = all[i]->lower != NULL || (all[i]->traits & OP_CONTROL) != 0;
 
         for (int k = 0; k < OP_INPUTS; k++)
             any = any || all[i]->grad[k] != NULL;
@@ -82,8 +83,7 @@ static void every_example_gives_its_value(void **state)
 
         evaluate(&got, all[i]->example, NULL);
         evaluate(&want, all[i]->gives, NULL);
-        if (strcmp(evaluated_text(&got), evaluated_text(&want)) != 0 ||
-            error_is_set(&got.err))
+        if (strcmp(evaluated_text(&got), evaluated_text(&want)) != 0 || error_is_set(&got.err))
             fail_msg("%s gives %s, not %s", all[i]->example, evaluated_text(&got),
                      evaluated_text(&want));
         evaluated_clear(&got);

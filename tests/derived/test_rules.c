@@ -17,7 +17,8 @@ enum { N = 48 };
 /* Numbers with all the odd ones: NaN, infinities, both zeros, the ends of the range. */
 static tensor numbers(dtype t, int seed)
 {
-    static const double odd[] = {0.0, -0.0, 1, -1, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0, 1e300, 9e18, 1.8e19};
+    static const double odd[] = {0.0,        -0.0,      1,     -1,   1.0 / 0.0,
+                                 -1.0 / 0.0, 0.0 / 0.0, 1e300, 9e18, 1.8e19};
     const shape s = {.rank = 1, .length = {N}};
     tensor result;
     error err = {0};
@@ -28,8 +29,10 @@ static tensor numbers(dtype t, int seed)
         const void *in[] = {values};
 
         for (int k = 0; k < LANES; k++)
-            values[k] = k % 3 == 0 ? odd[(i / LANES * 7 + k / 3 + seed) % 10] : (k * 5 + seed * 3) % 17 - 8;
-        kernel_cast(DT_F64, t)(LANES, (char *)tensor_bytes(&result) + (size_t)i * dtype_size(t), in);
+            values[k] =
+                k % 3 == 0 ? odd[(i / LANES * 7 + k / 3 + seed) % 10] : (k * 5 + seed * 3) % 17 - 8;
+        kernel_cast(DT_F64, t)(LANES, (char *)tensor_bytes(&result) + (size_t)i * dtype_size(t),
+                               in);
     }
     return result;
 }
@@ -55,7 +58,8 @@ static bool same_values(evaluated *a, evaluated *b)
 
 static bool check_rule(const rule *r, dtype x, dtype y)
 {
-    const evaluation_input inputs[] = {{"x", numbers(x, 1)}, {"y", numbers(y, 2)}, {"z", numbers(x, 3)}};
+    const evaluation_input inputs[] = {
+        {"x", numbers(x, 1)}, {"y", numbers(y, 2)}, {"z", numbers(x, 3)}};
     const evaluation_options plain = {.input_count = 3, .inputs = inputs, .unoptimized = true};
     evaluated from, to;
     bool ran = false;
@@ -79,7 +83,8 @@ static bool check_rule(const rule *r, dtype x, dtype y)
 
 static bool is_for(const rule *r, dtype t)
 {
-    return r->kind == RULE_EXACT || (r->kind == RULE_WHOLE && dtype_info_of(t)->class <= CLASS_INT) ||
+    return r->kind == RULE_EXACT ||
+           (r->kind == RULE_WHOLE && dtype_info_of(t)->class <= CLASS_INT) ||
            (r->kind == RULE_REAL && !dtype_is_complex(t));
 }
 

@@ -1,0 +1,51 @@
+/* grad -- reverse-mode differentiation of graphs.
+ *
+ * A gradient is a graph like any other: the nodes that compute it are added to the
+ * graph of what is differentiated, so it can be stored, printed, optimised and
+ * differentiated again. The nodes are walked once, last to first; what each row says
+ * of its inputs' gradients is text in our own language (op.h), built in place.
+ *
+ * What no text needs to say, because it is the same for all:
+ *   - Contributions add up, in the order of the walk.
+ *   - The gradient of an input has the input's shape and type. A text may give any
+ *     shape that the input broadcasts to, or that broadcasts to the input: it is summed
+ *     over axes along which the input was stretched, and cast.
+ *   - No value (NULL, None) is zero. A row with no_grad passes nothing on.
+ *   - Integers and bools have no gradient, neither as inputs nor as results.
+ *   - An operation that is defined by others is replaced by its definition. A choice is
+ *     a choice between its branches' gradients, so the branch not taken costs nothing; a
+ *     loop is walked backwards along recorded values.
+ *
+ * Complex numbers. The gradient of a real y for z = a + bi is dy/da + i dy/db, twice the
+ * derivative for the conjugate of z (conjugate Wirtinger calculus; TensorFlow's and
+ * PyTorch's convention, the conjugate of what JAX returns): z - step * gradient goes
+ * downhill. So the texts conjugate the factors that a gradient is multiplied with, and a
+ * real input takes the real part.
+ *
+ * Lengths that only data decide are no obstacle: where it is not known whether an axis
+ * was stretched, sum_to finds out when it runs.
+ *
+ * Reading order: grad.h, private.h, grad.c, path.c, row.c, fit.c, control.c, loops.c, check.c. */
+#pragma once
+
+#include "engine/lang/lang.h"
+
+/* Adds to g the nodes that compute the gradients that query asks for and sets one for
+ * each wrt, with its shape and type. What a wrt that is computed from another one
+ * contributes to that one counts (total derivatives).
+ *
+ * ERR_VALUE naming the first wrt on which no y depends, unless query->zeros is set;
+ * ERR_DTYPE if a y or wrt is of integers or bools; ERR_SHAPE if an incoming gradient has
+ * not its y's shape; ERR_NOT_IMPLEMENTED if the way to a wrt leads through an attribute
+ * (the computed start of a linspace); errors of building the texts, ERR_GRAPH_SIZE among
+ * them. Time and nodes are proportional to the nodes between ys and wrt. */
+bool grad_build(graph *g, const gradient_query *query, value *gradients, error *err);
+
+/* Whether the row's gradient texts can be read, built for the row's example (its inputs
+ * as float64) and give what fits the inputs. An error that says which text is wrong, if
+ * not. Rows without texts are right. */
+bool grad_check(const op_def *op, error *err);
+
+/* Checks every row, stopping the process with a message if one is wrong, and registers
+ * grad_build with the language. Called once at start, after lang_init. */
+void grad_init(void);

@@ -1,0 +1,69 @@
+/* private -- what the files of the grad module share. */
+#pragma once
+
+#include "engine/grad/grad.h"
+
+/* Whether values of this type have gradients. */
+bool grad_takes(dtype t);
+
+/* ---- Nodes between ys and wrt (path.c) --------------------------------------------- */
+
+/* What is known of a node while gradients are found. */
+typedef struct place {
+    bool needed;    /* a y depends on it */
+    bool reached;   /* it depends on a wrt, or is one */
+    value *stands;  /* per output: the value of the definition put in its place */
+    value *adjoint; /* per output: the sum of the contributions so far */
+} place;
+
+typedef struct path {
+    graph *graph;
+    place *places; /* by node id */
+    size_t room;
+    const node **nodes; /* those to differentiate, each after its inputs; none defined by
+                           others */
+    int count;
+    size_t node_room;
+} path;
+
+/* Finds the nodes of g that lie between a wrt and a y, adding definitions to g. */
+bool path_find(path *p, graph *g, const gradient_query *query, error *err);
+
+/* The place of a node, also of one that was made meanwhile. */
+place *path_place(path *p, const node *n);
+
+/* The value that v stands for: an output of a definition, or v itself. */
+value path_value(path *p, value v);
+
+/* ---- One node (row.c, control.c) ------------------------------------------------------ */
+
+/* One step backwards: n, the gradients of its outputs (no node: zero), and for which
+ * inputs gradients are wanted. */
+typedef struct step {
+    graph *graph;
+    const node *node;
+    const value *incoming;
+    const bool *wanted;
+} step;
+
+/* Sets the gradients of the wanted inputs, each fitted to its input; no node: zero. */
+bool row_gradients(const step *s, value *gradients, error *err);
+
+/* The same for a choice. */
+bool choice_gradients(const step *s, value *gradients, error *err);
+
+/* The same for loops (loops.c). */
+bool scan_gradients(const step *s, value *gradients, error *err);
+bool while_gradients(const step *s, value *gradients, error *err);
+
+/* ---- Fitting (fit.c) ---------------------------------------------------------------------- */
+
+/* Applies an operation that has one result, by its name. attrs may be NULL: defaults. */
+bool fit_apply(graph *g, const char *op, const value *inputs, int count, const attr *attrs,
+               value *result, error *err);
+
+/* Makes t, a contribution to the gradient of n's input, of the input's shape and type. */
+bool fit_input(graph *g, const node *n, int input, value t, value *result, error *err);
+
+/* Makes t of v's type, which it has the shape of. */
+bool fit_dtype(graph *g, value v, value t, value *result, error *err);

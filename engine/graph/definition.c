@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations that others define: their texts, built by the language, or their graphs. */
+#include <string.h>
+
+#include "engine/graph/private.h"
+
+static graph_expander *expand;
+
+void graph_set_expander(graph_expander *expander)
+{
+    expand = expander;
+}
+
+/* ---- Definitions ------------------------------------------------------------------------ */
+
+graph *definition_new(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
+                      error *err)
+{
+    graph *definition = graph_new(g->arena, g);
+    value *own = arena_array(g->arena, (size_t)count + 1, sizeof *own);
+
+    for (int i = 0; i < count; i++) {
+        own[i] = inputs[i].node == NULL ? (value){0} : graph_capture(definition, inputs[i], err);
+        if (inputs[i].node != NULL && own[i].node == NULL)
+            return NULL;
+    }
+    if (op->body != NULL)
+        return define_build(definition, op, own, err) ? definition : NULL;
+    if (expand == NULL) {
+        error_set(err, ERR_INTERNAL, "%s is defined in the language, which is not there", op->name);
+        return NULL;
+    }
+    return expand(definition, op, own, count, attrs, err) ? definition : NULL;
+}

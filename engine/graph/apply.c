@@ -93,7 +93,7 @@ static void add_type(writer *w, value v)
     text lengths;
 
     text_init(&lengths);
-    declaration_write_lengths(v.node->declared, &t->shape, &lengths);
+    declaration_write_lengths(declaration_of(v), &t->shape, &lengths);
     json_begin(&w->json, "type", '{');
     json_string(&w->json, "dtype", dtype_name(t->dtype));
     json_raw(&w->json, "shape", lengths.bytes);

@@ -70,6 +70,11 @@ const char *declaration_axes_word(const shape *s)
 
 /* ---- As text --------------------------------------------------------------------------- */
 
+const declaration *declaration_of(value v)
+{
+    return v.index == 0 ? v.node->declared : NULL;
+}
+
 void declaration_write_lengths(const declaration *d, const shape *s, text *t)
 {
     text_add_char(t, '[');

@@ -26,6 +26,9 @@ bool declaration_of_name(const char *name, declaration *result);
 /* The word for a row of broadcastable axes, "matrix"; NULL if there is none. */
 const char *declaration_axes_word(const shape *s);
 
+/* What is declared, or was noted, of a value; NULL if nothing is. */
+const declaration *declaration_of(value v);
+
 /* Adds the declaration as messages have it: float64 [n, 3]. */
 void declaration_write(const declaration *d, text *t);
 
@@ -35,6 +38,10 @@ void declaration_write_lengths(const declaration *d, const shape *s, text *t);
 /* An input of the declared type; what was left out counts as float64. ERR_SHAPE_INVALID
  * if no shape was said: a graph needs at least the number of axes. */
 value graph_declare(graph *g, const char *name, const declaration *d, error *err);
+
+/* Notes of the nodes of g, in their own declarations, which lengths of their first outputs
+ * are ones that the declarations of its inputs name. For views: nothing is checked. */
+void declaration_spread(graph *g);
 
 /* Checks that *v, of g, may stand for the input `name` that d declares, and casts it in g
  * if it must be. lengths holds what the names of lengths stand for (int64_t), and learns

@@ -88,7 +88,7 @@ void view_add_type(value v, text *t)
 void view_add_label(value v, text *t)
 {
     const type *of = value_type(v);
-    const declaration d = v.node->declared != NULL ? *v.node->declared : (declaration){0};
+    const declaration *d = declaration_of(v);
 
     text_addf(t, "%s [", dtype_name(of->dtype));
     for (int i = 0; i < of->shape.rank; i++) {
@@ -96,7 +96,7 @@ void view_add_label(value v, text *t)
         if (of->shape.length[i] != LENGTH_UNKNOWN)
             text_addf(t, "%" PRId64, of->shape.length[i]);
         else
-            text_add(t, d.symbols[i] != NULL ? d.symbols[i] : "?");
+            text_add(t, d != NULL && d->symbols[i] != NULL ? d->symbols[i] : "?");
     }
     text_add_char(t, ']');
 }

@@ -46,7 +46,8 @@ struct node {
     const char *name;       /* op_input: its name; others: the name it was given, or NULL */
     const graph *definition; /* op->lower or op->body built for these inputs; its captured
                                 values are among this node's inputs */
-    const struct declaration *declared; /* op_input: what was said of it, or NULL */
+    const struct declaration *declared; /* op_input: what was said of it, or NULL; others: what
+                                           declaration_spread noted */
     graph *graph;
 };
 

@@ -65,10 +65,11 @@ static bool bind_parameters(tracer *tr, const lang_function *f, const arguments 
     return true;
 }
 
-static bool call_function(tracer *tr, lang_function *f, const arguments *args, lang_value *result,
-                          error *err)
+bool call_inline(tracer *tr, lang_function *f, const arguments *args, lang_value *result,
+                 error *err)
 {
     environment *names = arena_alloc(tr->arena, sizeof *names), *caller = tr->local;
+    bool ok;
 
     if (f->active)
         return error_set(err, ERR_VALUE,
@@ -82,14 +83,21 @@ static bool call_function(tracer *tr, lang_function *f, const arguments *args, l
         return false;
     f->active = true;
     tr->local = names;
-    if (!tracer_run(tr, f->body, f->length, err))
-        return false;
+    ok = tracer_run(tr, f->body, f->length, err);
     tr->local = caller;
-    tr->returned = false;
     f->active = false;
     tracer_leave(tr);
+    if (!ok)
+        return false;
+    tr->returned = false;
     *result = tracer_pop(tr);
     return true;
+}
+
+static bool call_function(tracer *tr, lang_function *f, const arguments *args, lang_value *result,
+                          error *err)
+{
+    return call_kept(tr, f, args, result) || call_inline(tr, f, args, result, err);
 }
 
 /* ---- Sub-graphs ------------------------------------------------------------- */

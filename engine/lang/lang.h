@@ -18,7 +18,7 @@
  *
  * Reading order: lang.h, grammar.md, lexer.h, code.h, parser.c, statements.c,
  * scalar.h, tracer.h, evaluate.c, operators.c, names.c, attribute.c, call.c,
- * bind.c, defined.c, builtin.c, derivative.c, index.c, convert.c, build.c;
+ * kept.c, bind.c, defined.c, builtin.c, derivative.c, index.c, convert.c, build.c;
  * dialect_tensor.c; print.c, show.c; key.c. */
 #pragma once
 
@@ -91,6 +91,7 @@ typedef struct lang_options {
     size_t text_bytes_max; /* 0: LANG_TEXT_BYTES */
     int64_t steps_max;     /* instructions run while building; 0: LANG_STEPS */
     budget *budget;        /* pays for constants; NULL: nobody does */
+    bool keep_calls;       /* calls of the program's functions stay nodes, where they can */
     bool has_seed;         /* of draws that name none (rand) */
     int64_t seed;
 } lang_options;

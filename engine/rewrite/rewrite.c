@@ -417,6 +417,17 @@ static bool apply_control(rewriter *r, const node *n, const value *inputs, const
 /* ---- Graphs -----------------------------------------------------------------------------------
  */
 
+/* What pictures say of a node they say of what became of it. */
+static void keep_notes(const node *n, value became)
+{
+    if (became.node->op == &op_input || became.node->op == &op_constant)
+        return;
+    if (n->name != NULL)
+        graph_name(became, n->name);
+    if (became.node->declared == NULL)
+        became.node->declared = n->declared;
+}
+
 static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
 {
     value *inputs = arena_array(r->to->arena, (size_t)n->input_count + 1, sizeof *inputs);
@@ -437,8 +448,8 @@ static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
         ok = rewrite_apply(r, n->op, inputs, n->input_count, graph_map_attrs(map, n), outputs, err);
     for (int i = 0; ok && i < n->output_count; i++)
         graph_map_set(map, (value){(node *)n, i}, outputs[i]);
-    if (ok && n->name != NULL && n->output_count == 1 && value_constant(outputs[0]) == NULL)
-        graph_name(outputs[0], n->name);
+    if (ok && n->output_count == 1)
+        keep_notes(n, outputs[0]);
     return ok;
 }
 

@@ -39,7 +39,7 @@ static void add_type(json_writer *w, const char *key, value v)
     text lengths;
 
     text_init(&lengths);
-    declaration_write_lengths(v.node->declared, &t->shape, &lengths);
+    declaration_write_lengths(declaration_of(v), &t->shape, &lengths);
     json_begin(w, key, '{');
     json_string(w, "dtype", dtype_name(t->dtype));
     json_raw(w, "shape", lengths.bytes);

@@ -201,15 +201,18 @@ static bool build(library *l, library_graph *b, error *err)
     own_scope own = {.library = l};
     const lang_scope scope = {&own, resolve, nearest, find_op, resolve};
     const source_options options = {
-        .scope = &scope, .mode = DECLARED_ONLY, .budget = l->budget};
+        .scope = &scope, .mode = DECLARED_ONLY, .budget = l->budget, .keep_calls = true};
 
     table_init(&own.values, l->arena);
     b->graph = graph_new(l->arena, NULL);
     b->graph->node_limit = nodes < INT32_MAX ? (int)nodes : INT32_MAX;
     l->graphs = arena_grow(l->arena, l->graphs, l->graph_count, &l->graph_room, sizeof *l->graphs);
     l->graphs[l->graph_count++] = b->graph;
-    return source_build(&b->source, b->graph, &b->says, &options, err) && add_results(b, err) &&
-           add_unused(&b->source, err) && set_order(b, err);
+    if (!source_build(&b->source, b->graph, &b->says, &options, err) || !add_results(b, err) ||
+        !add_unused(&b->source, err) || !set_order(b, err))
+        return false;
+    declaration_spread(b->graph);
+    return true;
 }
 
 /* Notes that a graph is being built, unless it is already. */

@@ -12,6 +12,7 @@ static bool build_program(source *s, const source_options *o, error *err)
                                             [WIRE_SMALL] = LANG_TENSOR_STATEMENTS};
     const lang_options options = {.dialect = dialects[s->says->dialect],
                                   .budget = o->budget,
+                                  .keep_calls = o->keep_calls,
                                   .has_seed = o->has_seed,
                                   .seed = o->seed};
     const char *text = s->says->program;

@@ -18,9 +18,9 @@ typedef struct writer {
     arena *arena;
     json_writer json;
     bool *shown;
-    int *variables, *applies;  /* by node id: the id of the first output, of the apply */
+    int *variables, *applies; /* by node id: the id of the first output, of the apply */
     int variable_count;
-    int *first, *last;         /* by variable: 1 + a use */
+    int *first, *last; /* by variable: 1 + a use */
     use *uses;
     int use_count;
     size_t use_room;
@@ -190,7 +190,8 @@ static void add_apply(writer *w, node *n)
     text_clear(&words);
 }
 
-/* ---- The whole --------------------------------------------------------------------------------- */
+/* ---- The whole ---------------------------------------------------------------------------------
+ */
 
 static void add_all(writer *w)
 {

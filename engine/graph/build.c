@@ -45,7 +45,8 @@ static bool has_room(graph *g, int inputs, error *err)
         return error_set_limit(err, ERR_GRAPH_SIZE, (int64_t)GRAPH_TOTAL * root->node_limit,
                                root->total + 1,
                                "a graph has at most %d nodes with all that its functions and "
-                               "definitions hold", GRAPH_TOTAL * root->node_limit);
+                               "definitions hold",
+                               GRAPH_TOTAL * root->node_limit);
     if (g->edges > GRAPH_EDGES * g->node_limit - inputs)
         return error_set_limit(err, ERR_GRAPH_SIZE, (int64_t)GRAPH_EDGES * g->node_limit,
                                (int64_t)g->edges + inputs,
@@ -246,7 +247,8 @@ node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, co
     node *n;
 
     if (own == NULL || !check_attrs(op, attrs, err) ||
-        (op->pattern != NULL && !weak_check(g, op, own, count, types_of(g, own, count), attrs, err)))
+        (op->pattern != NULL &&
+         !weak_check(g, op, own, count, types_of(g, own, count), attrs, err)))
         return NULL;
     if ((op->traits & OP_CONTROL) != 0)
         all = subgraph_inputs(g, op, own, &count, attrs, err);

@@ -18,13 +18,13 @@ typedef struct printer {
     arena *arena;
     text *out;
     const graph *graph;
-    int *ids, id_count;   /* by node id, from 1 */
-    bool *printed;        /* whether the node's inputs were */
+    int *ids, id_count; /* by node id, from 1 */
+    bool *printed;      /* whether the node's inputs were */
     line *stack;
     size_t height, room;
-    value *later;         /* trees that go on at the margin */
+    value *later; /* trees that go on at the margin */
     size_t later_count, later_room;
-    const node **inner;   /* nodes with graphs of their own */
+    const node **inner; /* nodes with graphs of their own */
     size_t inner_count, inner_room;
     bool closed[DEPTH_MAX + 1]; /* no more lines come at this depth */
 } printer;
@@ -129,8 +129,7 @@ static void open_node(printer *p, const line *l)
     }
     if (l->depth == DEPTH_MAX) {
         text_add(p->out, " ↓");
-        p->later =
-            arena_grow(p->arena, p->later, p->later_count, &p->later_room, sizeof *p->later);
+        p->later = arena_grow(p->arena, p->later, p->later_count, &p->later_room, sizeof *p->later);
         p->later[p->later_count++] = l->value;
         return;
     }
@@ -157,7 +156,8 @@ static void print_tree(printer *p, value root)
     }
 }
 
-/* ---- Graphs ----------------------------------------------------------------------------------- */
+/* ---- Graphs -----------------------------------------------------------------------------------
+ */
 
 static void print_graph(const graph *g, text *t);
 

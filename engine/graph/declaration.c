@@ -141,8 +141,8 @@ static bool refuse(error_kind kind, const declaration *d, const char *name, cons
 }
 
 /* Whether a length is what its name stood for before; notes what it stands for now. */
-static bool check_symbol(graph *g, const declaration *d, int axis, const char *name,
-                         int64_t length, table *lengths, error *err)
+static bool check_symbol(graph *g, const declaration *d, int axis, const char *name, int64_t length,
+                         table *lengths, error *err)
 {
     const char *symbol = d->symbols[axis];
     int64_t *known = table_get(lengths, symbol);
@@ -154,11 +154,10 @@ static bool check_symbol(graph *g, const declaration *d, int axis, const char *n
         *known = length;
         table_put(lengths, symbol, known);
     }
-    return *known == length ||
-           error_set(err, ERR_SHAPE,
-                     "the length '%.60s' is %" PRId64 " in axis %d of '%s' and %" PRId64
-                     " elsewhere",
-                     symbol, length, axis, name, *known);
+    return *known == length || error_set(err, ERR_SHAPE,
+                                         "the length '%.60s' is %" PRId64
+                                         " in axis %d of '%s' and %" PRId64 " elsewhere",
+                                         symbol, length, axis, name, *known);
 }
 
 static bool check_shape(graph *g, const declaration *d, const char *name, const type *t,
@@ -172,8 +171,7 @@ static bool check_shape(graph *g, const declaration *d, const char *name, const 
     if (!fits)
         return refuse(ERR_SHAPE, d, name, t, err);
     for (int i = 0; i < t->shape.rank; i++)
-        if (d->symbols[i] != NULL &&
-            !check_symbol(g, d, i, name, t->shape.length[i], lengths, err))
+        if (d->symbols[i] != NULL && !check_symbol(g, d, i, name, t->shape.length[i], lengths, err))
             return false;
     return true;
 }

@@ -34,9 +34,8 @@ const op_def *define_op(arena *a, const char *name, const graph *body, const int
                    .input_count = n};
     op->params = arena_array(a, (size_t)n + 1, sizeof *op->params);
     for (int i = 0; i < n; i++)
-        op->params[i] = (op_param){.name = body->inputs[order[i]].node->name,
-                                   .kind = PARAM_TENSOR,
-                                   .position = order[i]};
+        op->params[i] = (op_param){
+            .name = body->inputs[order[i]].node->name, .kind = PARAM_TENSOR, .position = order[i]};
     return op;
 }
 

@@ -235,7 +235,8 @@ void view_add_display(const node *n, text *t)
     text_add_char(t, '}');
 }
 
-/* ---- Attributes in JSON --------------------------------------------------------------------------- */
+/* ---- Attributes in JSON
+ * --------------------------------------------------------------------------- */
 
 static void add_ints_json(const attr *a, int *next, text *t)
 {
@@ -265,8 +266,8 @@ static void add_pair_json(const attr *a, int *next, text *t)
 }
 
 /* Those whose JSON is not their plain text. */
-static bool add_other_json(const attr *a, bool is_pair, int *next, void (*add_graph)(const graph *g, text *t),
-                           text *t)
+static bool add_other_json(const attr *a, bool is_pair, int *next,
+                           void (*add_graph)(const graph *g, text *t), text *t)
 {
     text key;
 

@@ -141,7 +141,8 @@ void view_dot(const graph *g, text *t)
     arena_free(d.arena);
 }
 
-/* ---- Theano's structure ------------------------------------------------------------------------ */
+/* ---- Theano's structure ------------------------------------------------------------------------
+ */
 
 static void draw_arrow(drawer *d, const char *from, const char *to, const char *what)
 {
@@ -158,12 +159,10 @@ static void draw_variable(drawer *d, value v, text *words)
     add_value_label(v, d->arena, words);
     if (words->length == 0)
         text_add(words, "Variable");
-    add_attributes(d, words,
-                   "shape=box, fillcolor=\"#ef9a9a\", color=\"red\", class=\"var\"");
+    add_attributes(d, words, "shape=box, fillcolor=\"#ef9a9a\", color=\"red\", class=\"var\"");
     text_addf(d->out, "  %s", type);
     view_add_type(v, words);
-    add_attributes(d, words,
-                   "shape=box, fillcolor=\"#ce93d8\", color=\"purple\", class=\"type\"");
+    add_attributes(d, words, "shape=box, fillcolor=\"#ce93d8\", color=\"purple\", class=\"type\"");
     draw_arrow(d, id, type, "type");
     if (view_is_apply(v.node))
         draw_arrow(d, id, arena_format(d->arena, "a%d", v.node->id), "owner");
@@ -191,12 +190,10 @@ static void draw_apply(drawer *d, const node *n, text *words)
 
     text_addf(d->out, "  %s", id);
     text_add(words, "Apply");
-    add_attributes(d, words,
-                   "shape=box, fillcolor=\"#90caf9\", color=\"blue\", class=\"apply\"");
+    add_attributes(d, words, "shape=box, fillcolor=\"#90caf9\", color=\"blue\", class=\"apply\"");
     text_addf(d->out, "  %s", op);
     view_add_display(n, words);
-    add_attributes(d, words,
-                   "shape=circle, fillcolor=\"#a5d6a7\", color=\"green\", class=\"op\"");
+    add_attributes(d, words, "shape=circle, fillcolor=\"#a5d6a7\", color=\"green\", class=\"op\"");
     draw_arrow(d, id, op, "op");
     draw_input_arrows(d, n);
     for (int i = 0; i < n->output_count; i++)

@@ -30,9 +30,9 @@ typedef struct printer {
     arena *arena;
     text *out;
     const graph *graph;
-    int *uses, *sizes;   /* by node id; NULL: nothing is named */
-    const char **names;  /* by node id: of what is used several times */
-    const node **queue;  /* named, their formulas to come */
+    int *uses, *sizes;  /* by node id; NULL: nothing is named */
+    const char **names; /* by node id: of what is used several times */
+    const node **queue; /* named, their formulas to come */
     int queued;
     table taken;
     piece *stack;
@@ -102,9 +102,22 @@ static void find_names(printer *p)
     }
 }
 
-/* ---- Names and constants ----------------------------------------------------------------------- */
+/* ---- Names and constants -----------------------------------------------------------------------
+ */
 
-/* Words with what LaTeX takes for its own escaped. */
+/* Adds a byte of words as LaTeX prints it. */
+static void add_escaped(text *t, char c)
+{
+    if (c == '\\')
+        text_add(t, "\\textbackslash{}");
+    else if (strchr("^~", c) != NULL)
+        text_addf(t, "\\%c{}", c);
+    else if (strchr("_&%{}", c) != NULL)
+        text_addf(t, "\\%c", c);
+    else
+        text_add_char(t, c);
+}
+
 static const char *escaped(printer *p, const char *before, const char *words, const char *after)
 {
     const char *result;
@@ -113,7 +126,7 @@ static const char *escaped(printer *p, const char *before, const char *words, co
     text_init(&t);
     text_add(&t, before);
     for (; *words != '\0'; words++)
-        text_addf(&t, strchr("_&%", *words) != NULL ? "\\%c" : "%c", *words);
+        add_escaped(&t, *words);
     text_add(&t, after);
     result = text_copy(&t, p->arena);
     text_clear(&t);
@@ -158,7 +171,8 @@ static const char *attrs_text(printer *p, const node *n)
     return result;
 }
 
-/* ---- Pieces ---------------------------------------------------------------------------------------- */
+/* ---- Pieces
+ * ---------------------------------------------------------------------------------------- */
 
 static void push(printer *p, piece x)
 {
@@ -246,7 +260,8 @@ static const char *call_form(printer *p, const node *n)
     return result;
 }
 
-/* ---- Values ------------------------------------------------------------------------------------------ */
+/* ---- Values
+ * ------------------------------------------------------------------------------------------ */
 
 static void write_apply(printer *p, value v, int least, int depth)
 {
@@ -256,8 +271,8 @@ static void write_apply(printer *p, value v, int least, int depth)
     const bool wrapped = form != NULL && says->precedence < least;
 
     if (n->output_count > 1)
-        push(p, (piece){.text = arena_format(p->arena, p->style->latex ? "_{%d}" : "[%d]",
-                                             v.index)});
+        push(p,
+             (piece){.text = arena_format(p->arena, p->style->latex ? "_{%d}" : "[%d]", v.index)});
     if (wrapped)
         push(p, (piece){.text = p->style->close});
     push_form(p, n, says, form != NULL ? form : call_form(p, n), depth + 1);
@@ -317,8 +332,7 @@ static void write_named_formulas(printer *p)
     for (int i = 0; i < p->queued; i++) {
         const value v = {(node *)p->queue[i], 0};
         const notation *says = notation_of(v.node->op);
-        const char *form =
-            form_with_attrs(p, v.node, p->style->latex ? says->latex : says->plain);
+        const char *form = form_with_attrs(p, v.node, p->style->latex ? says->latex : says->plain);
 
         text_add(p->out, i == 0 ? p->style->where : p->style->and);
         text_addf(p->out, "%s = ", set_name(p, p->names[v.node->id]));
@@ -327,7 +341,8 @@ static void write_named_formulas(printer *p)
     }
 }
 
-/* ---- Graphs -------------------------------------------------------------------------------------------- */
+/* ---- Graphs
+ * -------------------------------------------------------------------------------------------- */
 
 static void print(const graph *g, const style *s, text *t)
 {

@@ -40,10 +40,10 @@ struct node {
     int id; /* position in the graph's list */
     int input_count, output_count;
     const value *inputs;
-    const attr *attrs; /* as many as op->attr_count */
-    const type *types; /* of the outputs */
-    const tensor *constant; /* op_constant: its value */
-    const char *name;       /* op_input: its name; others: the name it was given, or NULL */
+    const attr *attrs;       /* as many as op->attr_count */
+    const type *types;       /* of the outputs */
+    const tensor *constant;  /* op_constant: its value */
+    const char *name;        /* op_input: its name; others: the name it was given, or NULL */
     const graph *definition; /* op->lower or op->body built for these inputs; its captured
                                 values are among this node's inputs */
     const struct declaration *declared; /* op_input: what was said of it, or NULL; others: what

@@ -30,5 +30,5 @@ const attr *subgraph_rebuild(graph *g, const node *from, const value *inputs, co
 bool define_build(graph *definition, const op_def *op, const value *inputs, error *err);
 
 /* The graph of op->lower or op->body for these inputs, as node.definition is described. */
-graph *definition_new(graph *g, const op_def *op, const value *inputs, int count,
-                      const attr *attrs, error *err);
+graph *definition_new(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
+                      error *err);

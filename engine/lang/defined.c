@@ -59,9 +59,10 @@ static bool take_stored(tracer *tr, const op_def *op, const op_param *p, value *
         !scope->resolve_stored(scope->context, tr->root, p->name, result, err))
         return false;
     return result->node != NULL ||
-           error_set(err, ERR_ARGUMENT,
-                     "%s: its input '%s' is not given, and there is no stored variable of that name",
-                     op->name, p->name);
+           error_set(
+               err, ERR_ARGUMENT,
+               "%s: its input '%s' is not given, and there is no stored variable of that name",
+               op->name, p->name);
 }
 
 static bool take_given(tracer *tr, const op_def *op, const op_param *p, const lang_value *v,

@@ -31,10 +31,10 @@ typedef struct rewrite_event {
 typedef void rewrite_log(void *context, const rewrite_event *event);
 
 typedef struct rewrite_options {
-    fold_fn *fold;   /* NULL: constants are not folded */
-    bool strict;     /* no rule that may change rounding */
-    bool only_lower; /* no optimisation at all: what must be done to run */
-    int fired;       /* counts what was done */
+    fold_fn *fold;    /* NULL: constants are not folded */
+    bool strict;      /* no rule that may change rounding */
+    bool only_lower;  /* no optimisation at all: what must be done to run */
+    int fired;        /* counts what was done */
     rewrite_log *log; /* is told of it, in order; NULL: nobody */
     void *log_context;
 } rewrite_options;

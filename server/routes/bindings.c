@@ -141,7 +141,8 @@ lang_scope bindings_scope(bindings *b)
                         .resolve_stored = resolve_stored};
 }
 
-/* ---- For the run ------------------------------------------------------------------------------ */
+/* ---- For the run ------------------------------------------------------------------------------
+ */
 
 tensor *bindings_tensors(const bindings *b, const graph *g, const bool *needed, error *err)
 {

@@ -63,7 +63,6 @@ bool run_handle(services *s, http_request *r, error *err)
     evaluation asked = evaluation_new(s, r);
 
     asked.stored_name = stored_name(r, err);
-    return asked.stored_name != NULL &&
-           wire_read_run(body_root(r), r->arena, &asked.asked, err) && check_asked(&asked, err) &&
-           evaluation_perform(&asked, err);
+    return asked.stored_name != NULL && wire_read_run(body_root(r), r->arena, &asked.asked, err) &&
+           check_asked(&asked, err) && evaluation_perform(&asked, err);
 }

@@ -109,7 +109,8 @@ bool evaluation_replace(evaluation *e, error *err)
         needed = arena_array(e->request->arena, (size_t)whole->input_count + 1, sizeof *needed);
         e->whole = e->graph;
         e->graph = graph_new(e->request->arena, NULL);
-        if (!graph_extract(whole, e->replacements, (int)e->replacement_count, e->graph, needed, err))
+        if (!graph_extract(whole, e->replacements, (int)e->replacement_count, e->graph, needed,
+                           err))
             return e->stored_name != NULL && library_blame(e->stored_name, err);
     }
     e->tensors = bindings_tensors(&e->bindings, whole, needed, err);

@@ -109,8 +109,8 @@ static bool run(evaluation *e, error *err)
 
     if (!check_results(e, false, err))
         return false;
-    ok = engine_run(e->graph, e->tensors, &options, &body_of(r)->budget, &stop, values,
-                    &e->stats, err);
+    ok = engine_run(e->graph, e->tensors, &options, &body_of(r)->budget, &stop, values, &e->stats,
+                    err);
     http_spent(r, PHASE_PLAN, e->stats.plan_us);
     http_spent(r, PHASE_RUN, e->stats.run_us + 1);
     if (ok)

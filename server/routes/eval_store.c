@@ -79,9 +79,9 @@ static bool select_all(evaluation *e, error *err)
         error_set(err, ERR_REQUEST, "'store' may be \"all\" with a program, not with a graph.");
         return error_at_pointer(err, "/store");
     }
-    e->stored = arena_array(e->request->arena,
-                            (size_t)p->assigned_count + e->asked.updates.count + 1,
-                            sizeof *e->stored);
+    e->stored =
+        arena_array(e->request->arena, (size_t)p->assigned_count + e->asked.updates.count + 1,
+                    sizeof *e->stored);
     for (int i = 0; i < p->assigned_count; i++)
         if (!select_assigned(e, &p->assigned[i], err))
             return false;

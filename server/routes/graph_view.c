@@ -67,9 +67,9 @@ static bool read_kind(const http_request *r, const view_kind **kind, error *err)
             return true;
         }
     }
-    return error_set(err, ERR_REQUEST,
-                     "view is json, apply, debug, pretty, latex, dot, svg or rewrites, not '%.40s'.",
-                     word);
+    return error_set(
+        err, ERR_REQUEST,
+        "view is json, apply, debug, pretty, latex, dot, svg or rewrites, not '%.40s'.", word);
 }
 
 static bool read_flag(const http_request *r, const char *name, bool *flag, error *err)
@@ -122,7 +122,8 @@ static bool prepare(view *v, rewrite_log *log, void *context, error *err)
             cut(v, err));
 }
 
-/* ---- view=rewrites ---------------------------------------------------------------------------- */
+/* ---- view=rewrites ----------------------------------------------------------------------------
+ */
 
 static void add_value(json_writer *w, const char *key, value v)
 {
@@ -168,7 +169,8 @@ static bool write_rewrites(view *v, text *t, error *err)
     return ok;
 }
 
-/* ---- Answers --------------------------------------------------------------------------------------- */
+/* ---- Answers
+ * --------------------------------------------------------------------------------------- */
 
 static bool write_view(const http_request *r, view *v, text *t, error *err)
 {

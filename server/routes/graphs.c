@@ -225,7 +225,8 @@ bool graph_delete(services *s, http_request *r, error *err)
     return ok;
 }
 
-/* ---- GET /v1/graphs ----------------------------------------------------------------------------- */
+/* ---- GET /v1/graphs -----------------------------------------------------------------------------
+ */
 
 static void add_page(json_writer *w, const snapshot *n, const entry **page, size_t count,
                      size_t limit)

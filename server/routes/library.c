@@ -259,8 +259,7 @@ static bool make_op(library *l, const entry *e, const op_def **result, error *er
     if (!load_entry(l, e, &b->says, err) || !library_build(l, e->name, b, err))
         return false;
     if (b->graph->output_count == 0 || b->graph->output_count > OP_OUTPUTS)
-        return error_set(err, ERR_ARGUMENT,
-                         "it has %d outputs; a graph that is called has 1 to %d",
+        return error_set(err, ERR_ARGUMENT, "it has %d outputs; a graph that is called has 1 to %d",
                          b->graph->output_count, OP_OUTPUTS);
     *result = define_op(l->arena, e->name, b->graph, b->order);
     return true;

@@ -19,9 +19,9 @@ typedef struct library {
     services *services;
     arena *arena;
     txn *txn;
-    bool note_reads; /* a commit of txn rests on what was read */
-    budget *budget;  /* pays for constants */
-    table ops;       /* names -> op_def, what was read so far */
+    bool note_reads;                   /* a commit of txn rests on what was read */
+    budget *budget;                    /* pays for constants */
+    table ops;                         /* names -> op_def, what was read so far */
     const char *active[LIBRARY_DEPTH]; /* being built, each called by the one before */
     int depth;
     graph **graphs; /* all that were built */

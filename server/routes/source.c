@@ -8,8 +8,8 @@
 
 static bool build_program(source *s, const source_options *o, error *err)
 {
-    static const lang_dialect dialects[] = {[WIRE_NUMPY] = LANG_NUMPY,
-                                            [WIRE_SMALL] = LANG_TENSOR_STATEMENTS};
+    static const lang_dialect dialects[] = {
+        [WIRE_NUMPY] = LANG_NUMPY, [WIRE_SMALL] = LANG_TENSOR_STATEMENTS};
     const lang_options options = {.dialect = dialects[s->says->dialect],
                                   .budget = o->budget,
                                   .keep_calls = o->keep_calls,
@@ -57,9 +57,9 @@ static bool find_part(source *s, const lang_name *n, int part, value *result, er
 static bool find_in_program(source *s, const char *reference, value *result, error *err)
 {
     const char *colon = strchr(reference, ':');
-    const char *name =
-        colon == NULL ? reference
-                      : arena_copy(s->graph->arena, reference, (size_t)(colon - reference));
+    const char *name = colon == NULL
+                           ? reference
+                           : arena_copy(s->graph->arena, reference, (size_t)(colon - reference));
     const lang_name *assigned = table_get(&s->assigned, name);
     const lang_scope scope = declared_scope(&s->declared);
 

@@ -22,7 +22,7 @@ typedef struct source {
 typedef struct source_options {
     const lang_scope *scope; /* lives as long as the source */
     declared_mode mode;
-    budget *budget; /* pays for constants */
+    budget *budget;  /* pays for constants */
     bool keep_calls; /* of a program's functions, as nodes */
     bool has_seed;
     int64_t seed;

@@ -77,7 +77,8 @@ bool stored_durability(const http_request *r, durability *result, error *err)
            error_set(err, ERR_REQUEST, "durability is disk, process or memory, not '%.40s'.", word);
 }
 
-/* ---- Pages ---------------------------------------------------------------------------------------- */
+/* ---- Pages
+ * ---------------------------------------------------------------------------------------- */
 
 bool stored_limit(const http_request *r, size_t *limit, error *err)
 {

@@ -41,8 +41,9 @@ static bool read_broadcastable(const wire_value *v, int64_t *length, const char 
 {
     (void)symbol;
     if (wire_type_of(v) != WIRE_BOOL)
-        return wire_fault(v, err, ERR_REQUEST, "broadcastable has true or false for each axis, "
-                                               "not %s",
+        return wire_fault(v, err, ERR_REQUEST,
+                          "broadcastable has true or false for each axis, "
+                          "not %s",
                           wire_type_name(wire_type_of(v)));
     *length = wire_bool(v) ? 1 : LENGTH_UNKNOWN;
     return true;

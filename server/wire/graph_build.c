@@ -146,7 +146,7 @@ bool reading_build(reading *r, int at, error *err)
     for (int i = 0; i < x->frame_count; i++)
         if (!end_subgraph(r, x->first_frame + i, err))
             return false;
-    if (!(x->op == &op_constant    ? build_constant(r, x, err)
+    if (!(x->op == &op_constant ? build_constant(r, x, err)
           : x->op->body != NULL ? reading_build_call(r, x, err)
                                 : build_node(r, x, err)))
         return false;

@@ -98,9 +98,10 @@ static bool take_stored(reading *r, const item *x, const char *name, value *resu
     if (!scope.resolve_stored(scope.context, r->json->graph, name, result, err))
         return false;
     return result->node != NULL ||
-           error_set(err, ERR_ARGUMENT,
-                     "%s: its input '%s' is not given, and there is no stored variable of that name",
-                     x->op->name, name);
+           error_set(
+               err, ERR_ARGUMENT,
+               "%s: its input '%s' is not given, and there is no stored variable of that name",
+               x->op->name, name);
 }
 
 static bool input(reading *r, const item *x, int i, value *result, error *err)

@@ -278,11 +278,11 @@ static bool read_item(reading *r, int at, error *err)
     const wire_value *object = r->items[at].object;
 
     r->items[at].first_edge = r->edge_count;
-    if (find_op(r, at, err) && (r->items[at].op->body != NULL
-                                    ? reading_call_arguments(r, at, err)
-                                    : read_arguments(r, at, err) &&
-                                          reading_attr_references(r, at, err) &&
-                                          read_subgraphs(r, at, err)))
+    if (find_op(r, at, err) &&
+        (r->items[at].op->body != NULL
+             ? reading_call_arguments(r, at, err)
+             : read_arguments(r, at, err) && reading_attr_references(r, at, err) &&
+                   read_subgraphs(r, at, err)))
         return true;
     return reading_fault_at(&r->items[at], object, err);
 }

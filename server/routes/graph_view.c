@@ -32,9 +32,15 @@ static void write_json(const graph *g, text *t)
     text_add(t, "}\n");
 }
 
+static void write_apply(const graph *g, text *t)
+{
+    view_apply(g, t);
+    text_add_char(t, '\n');
+}
+
 static const view_kind kinds[] = {
     {"json", "application/json", "application/json", write_json, NULL},
-    {"apply", NULL, "application/json", view_apply, NULL},
+    {"apply", NULL, "application/json", write_apply, NULL},
     {"debug", "text/plain", "text/plain; charset=utf-8", view_debug, NULL},
     {"pretty", NULL, "text/plain; charset=utf-8", view_pretty, NULL},
     {"latex", NULL, "text/plain; charset=utf-8", view_latex, NULL},

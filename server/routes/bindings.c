@@ -14,7 +14,7 @@ void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs
                     .note_reads = note_reads,
                     .inputs = inputs};
     table_init(&b->by_name, a);
-    table_init(&b->asked, a);
+    table_init(&b->given, a);
     table_init(&b->variables, a);
     library_init(&b->library, s, a, b->txn, note_reads, budget);
     for (size_t i = 0; i < inputs->count; i++)
@@ -57,9 +57,17 @@ bool bindings_add(bindings *b, graph *g, const char *name, const tensor *t, valu
     return bind_take(b, g, name, &copy, result, err);
 }
 
+/* Notes what a name stands for, in one of the tables. */
+static void keep(bindings *b, table *in, const char *name, value v)
+{
+    value *kept = arena_alloc(b->arena, sizeof *kept);
+
+    *kept = v;
+    table_put(in, name, kept);
+}
+
 static bool bind_entry(bindings *b, graph *g, const entry *e, value *result, error *err)
 {
-    value *kept;
     tensor t;
 
     if (!entry_tensor(b->services->storage, e, &t, err))
@@ -67,15 +75,12 @@ static bool bind_entry(bindings *b, graph *g, const entry *e, value *result, err
     if (!bind_take(b, g, e->name, &t, result, err) ||
         !entry_verify(b->services->storage, e, 0, entry_nbytes(e), err))
         return false;
-    kept = arena_alloc(b->arena, sizeof *kept);
-    *kept = *result;
-    table_put(&b->variables, e->name, kept);
+    keep(b, &b->variables, e->name, *result);
     return true;
 }
 
-static bool resolve_stored(void *context, graph *g, const char *name, value *result, error *err)
+static bool bind_variable(bindings *b, graph *g, const char *name, value *result, error *err)
 {
-    bindings *b = context;
     const value *known = table_get(&b->variables, name);
     const entry *e;
 
@@ -86,18 +91,37 @@ static bool resolve_stored(void *context, graph *g, const char *name, value *res
     return e == NULL || e->kind != ENTRY_VARIABLE || bind_entry(b, g, e, result, err);
 }
 
+static bool bind_input(bindings *b, graph *g, const wire_input *input, value *result, error *err)
+{
+    const value *known = table_get(&b->given, input->name);
+
+    if (known != NULL) {
+        *result = *known;
+        return true;
+    }
+    if (!bindings_add(b, g, input->name, input->tensor, result, err))
+        return false;
+    keep(b, &b->given, input->name, *result);
+    return true;
+}
+
 /* ---- The scope ----------------------------------------------------------------------------- */
 
 static bool resolve(void *context, graph *g, const char *name, value *result, error *err)
 {
     bindings *b = context;
-    wire_input *input = table_get(&b->by_name, name);
+    const wire_input *input = table_get(&b->by_name, name);
 
-    *result = (value){0};
-    if (input == NULL)
-        return resolve_stored(context, g, name, result, err);
-    table_put(&b->asked, name, input);
-    return bindings_add(b, g, input->name, input->tensor, result, err);
+    return input != NULL ? bind_input(b, g, input, result, err)
+                         : bind_variable(b, g, name, result, err);
+}
+
+static bool resolve_stored(void *context, graph *g, const char *name, value *result, error *err)
+{
+    bindings *b = context;
+
+    return b->feeds ? resolve(context, g, name, result, err)
+                    : bind_variable(b, g, name, result, err);
 }
 
 bool bindings_has(const bindings *b, const char *name)

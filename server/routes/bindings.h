@@ -24,9 +24,11 @@ typedef struct bindings {
     arena *arena;
     txn *txn;        /* reads stored variables, all from one snapshot */
     bool note_reads; /* a commit of txn rests on what was read */
+    bool feeds;      /* inputs go before stored variables in the calls of a graph, too: they
+                        are those of all that is run */
     const wire_inputs *inputs;
     table by_name;   /* of inputs */
-    table asked;     /* names of inputs that the graph asked for */
+    table given;     /* names of inputs that the graph asked for -> values */
     table variables; /* names -> values, of those that were read */
     library library;
     bound *bound; /* in the order of the graph's inputs */

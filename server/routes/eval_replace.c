@@ -52,7 +52,7 @@ static bool find_feeds(evaluation *e, error *err)
     const wire_inputs *feeds = &e->asked.feeds;
 
     for (size_t i = 0; i < feeds->count; i++)
-        if (table_get(&e->bindings.asked, feeds->items[i].name) == NULL &&
+        if (table_get(&e->bindings.given, feeds->items[i].name) == NULL &&
             !find_feed(e, &feeds->items[i], err))
             return fault_at(feeds->items[i].value, err);
     return true;

@@ -145,6 +145,7 @@ static bool evaluate(evaluation *e, error *err)
                   e->stored_name != NULL ? &e->asked.feeds : &e->asked.inputs,
                   levels[e->asked.durability], e->asked.isolation == WIRE_SERIALIZABLE,
                   &body_of(r)->budget);
+    e->bindings.feeds = e->stored_name != NULL;
     ok = build(e, err) && evaluation_find_givens(e, err) && evaluation_select(e, err) &&
          evaluation_replace(e, err) && run(e, err) && evaluation_store(e, err) &&
          evaluation_answer(e, err);

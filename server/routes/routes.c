@@ -139,7 +139,7 @@ static const route table[] = {
         .traits = ROUTE_WORKER,
         .gives = JSON " text/plain text/vnd.graphviz image/svg+xml",
         .gives_schema = "StoredGraph", .query = "view optimized expand style strict",
-        .errors = {GRAPH_ERRORS, ERR_NAME, ERR_NOT_FOUND, ERR_INTEGRITY, ERR_TIME},
+        .errors = {GRAPH_ERRORS, ERR_NAME, ERR_NOT_FOUND, ERR_INTEGRITY, ERR_TIME, ERR_RESULT_SIZE},
         .summary = "A stored graph: as it was put, or as text or a picture of it.",
     },
     {

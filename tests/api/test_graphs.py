@@ -219,6 +219,21 @@ def broken_dependencies_are_told():
         check_code(run(server, "outer", feeds={"x": [1]}), 422, "unknown-op", "inner is gone")
 
 
+def feeds_reach_what_is_called():
+    with Server() as server:
+        server.json("PUT", "/v1/variables/w", [1.0])
+        put(server, "inner", program("x * w", x="dvector"))
+        status, answer = put(server, "outer", program("inner(x) + 1", x="dvector"))
+        report.check(sorted(answer["inputs"]) == ["w", "x"], answer)
+        report.check(run(server, "outer", feeds={"x": [2], "w": [5]})[1]["result"]["data"] == [11.0],
+                     "w is fed")
+        report.check(server.eval("outer([2], w=[7])")[1]["result"]["data"] == [15.0], "w is given")
+        report.check(server.eval("w = [9]\nouter([2])")[1]["result"]["data"] == [3.0],
+                     "a program's names are its own")
+        report.check(server.eval("outer([2])", inputs={"w": [9]})[1]["result"]["data"] == [3.0],
+                     "and a request's inputs")
+
+
 def growth_is_bounded():
     with Server() as server:
         put(server, "g0", program("x + x", x="dscalar"))
@@ -323,7 +338,8 @@ def texts_are_kept_as_sent():
 def main():
     for test in (graphs_survive_a_restart, updates_are_atomic_and_serial, updates_keep_the_element_type,
                  options_are_those_of_eval, eval_has_givens, preconditions_hold, bad_graphs_are_refused,
-                 broken_dependencies_are_told, growth_is_bounded, views_say_the_same,
+                 broken_dependencies_are_told,
+                 feeds_reach_what_is_called, growth_is_bounded, views_say_the_same,
                  pictures_are_laid_out_by_dot, texts_are_kept_as_sent):
         test()
     return report.end()

@@ -313,8 +313,8 @@ static value *operands_of(tracer *tr, const scan_call *c, int *count)
 
     *count = c->carry.count + c->walked.count;
     all = arena_array(tr->arena, (size_t)*count + 1, sizeof *all);
-    memcpy(all, c->carry.values, (size_t)c->carry.count * sizeof *all);
-    memcpy(all + c->carry.count, c->walked.values, (size_t)c->walked.count * sizeof *all);
+    for (int i = 0; i < *count; i++)
+        all[i] = i < c->carry.count ? c->carry.values[i] : c->walked.values[i - c->carry.count];
     return all;
 }
 

@@ -9,7 +9,7 @@ typedef struct op_family {
 } op_family;
 
 extern const op_family elementwise_family, casting_family, reduction_family, movement_family,
-    indexing_family, joining_family, creation_family, linalg_family, definition_family,
+    indexing_family, joining_family, creation_family, random_family, linalg_family, definition_family,
     control_family;
 
 /* Reads op->signature into op->params. The signature is ours: a fault in it stops
@@ -34,3 +34,8 @@ void op_add_elements(const tensor *from, const tensor *to);
 
 /* A cast_fn: every input to the type of the first output. */
 void op_cast_to_result(const op_call *call, const type *outputs, dtype *casts);
+
+/* Fills the one output in chunks with numbers of type `made`, which fill(context, first, n,
+ * values) gives for elements from first on; they are cast to the output's type. */
+typedef void fill_fn(const void *context, int64_t first, int64_t n, void *values);
+bool op_fill(op_run *run, dtype made, fill_fn *fill, const void *context, error *err);

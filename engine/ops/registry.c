@@ -9,7 +9,7 @@
 
 static const op_family *const families[] = {
     &elementwise_family, &casting_family,  &reduction_family, &movement_family,   &indexing_family,
-    &joining_family,     &creation_family, &linalg_family,    &definition_family, &control_family,
+    &joining_family,     &creation_family, &random_family, &linalg_family,    &definition_family, &control_family,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 

@@ -9,7 +9,6 @@
 #include "engine/grad/grad.h"
 #include "engine/lang/lang.h"
 #include "engine/plan/plan.h"
-#include "engine/rewrite/rewrite.h"
 #include "engine/rewrite/rules.h"
 
 /* One evaluation. The current graph shrinks from stage to stage. */
@@ -495,6 +494,15 @@ bool engine_run(const graph *g, const tensor *inputs, const engine_options *opti
     ok = rewritten != NULL && run_rewritten(&e, rewritten, outputs, err);
     arena_free(e.arena);
     return ok;
+}
+
+graph *engine_optimized(const graph *g, bool strict, rewrite_log *log, void *context, arena *a,
+                        error *err)
+{
+    rewrite_options options = {
+        .fold = fold_node, .strict = strict, .log = log, .log_context = context};
+
+    return rewrite_graph(g, &options, a, err);
 }
 
 void engine_init(int threads)

@@ -256,9 +256,9 @@ node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, co
         return NULL;
     if ((op->traits & OP_CONTROL) != 0)
         all = subgraph_inputs(g, op, own, &count, attrs, err);
-    if (op->lower != NULL)
+    if (op->lower != NULL || op->body != NULL)
         definition = definition_new(g, op, own, count, attrs, err);
-    if (all == NULL || (op->lower != NULL && definition == NULL))
+    if (all == NULL || (definition == NULL && (op->lower != NULL || op->body != NULL)))
         return NULL;
     types = infer_types(g, op, all, count, own_count, attrs, definition, &output_count, err);
     n = types != NULL ? node_new(g, op, count, output_count, err) : NULL;

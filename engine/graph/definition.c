@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that others define: their texts, built by the language. */
+/* Operations that others define: their texts, built by the language, or their graphs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +35,8 @@ graph *definition_new(graph *g, const op_def *op, const value *inputs, int count
         if (inputs[i].node != NULL && own[i].node == NULL)
             return NULL;
     }
+    if (op->body != NULL)
+        return define_build(definition, op, own, err) ? definition : NULL;
     if (expand == NULL) {
         error_set(err, ERR_INTERNAL, "%s is defined in the language, which is not there", op->name);
         return NULL;

@@ -29,6 +29,9 @@ const type *subgraph_types(graph *g, const op_def *op, const value *inputs, int 
 const attr *subgraph_rebuild(graph *g, const node *from, const value *inputs, const attr *mapped,
                              error *err);
 
-/* The graph of op->lower for these inputs, as node.definition is described. */
-graph *definition_new(graph *g, const op_def *op, const value *inputs, int count,
-                      const attr *attrs, error *err);
+/* Builds op->body into a definition for these inputs of it. */
+bool define_build(graph *definition, const op_def *op, const value *inputs, error *err);
+
+/* The graph of op->lower or op->body for these inputs, as node.definition is described. */
+graph *definition_new(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
+                      error *err);

@@ -66,10 +66,11 @@ static bool bind_parameters(tracer *tr, const lang_function *f, const arguments 
     return true;
 }
 
-static bool call_function(tracer *tr, lang_function *f, const arguments *args, lang_value *result,
-                          error *err)
+bool call_inline(tracer *tr, lang_function *f, const arguments *args, lang_value *result,
+                 error *err)
 {
     environment *names = arena_alloc(tr->arena, sizeof *names), *caller = tr->local;
+    bool ok;
 
     if (f->active)
         return error_set(err, ERR_VALUE,
@@ -83,14 +84,21 @@ static bool call_function(tracer *tr, lang_function *f, const arguments *args, l
         return false;
     f->active = true;
     tr->local = names;
-    if (!tracer_run(tr, f->body, f->length, err))
-        return false;
+    ok = tracer_run(tr, f->body, f->length, err);
     tr->local = caller;
-    tr->returned = false;
     f->active = false;
     tracer_leave(tr);
+    if (!ok)
+        return false;
+    tr->returned = false;
     *result = tracer_pop(tr);
     return true;
+}
+
+static bool call_function(tracer *tr, lang_function *f, const arguments *args, lang_value *result,
+                          error *err)
+{
+    return call_kept(tr, f, args, result) || call_inline(tr, f, args, result, err);
 }
 
 /* ---- Sub-graphs ------------------------------------------------------------- */
@@ -173,7 +181,8 @@ bool call_op(tracer *tr, const op_def *op, const arguments *args, lang_value *re
     bound_call call = {0};
     const node *n;
 
-    if (!bind_call(tr, op, args, &call, err) || !add_seed(tr, op, &call, err))
+    if (!(op->body == NULL ? bind_call(tr, op, args, &call, err) && add_seed(tr, op, &call, err)
+                           : bind_defined(tr, op, args, &call, err)))
         return false;
     n = graph_apply(tr->graph, op, call.inputs, call.count, call.attrs, outputs, err);
     if (n == NULL)

@@ -9,6 +9,19 @@ enum { FOLD_ELEMENTS = 4096 }; /* larger constants are left to the plan */
 static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err);
 static bool rewrite_nodes(rewriter *r, const graph *from, graph_map *map, error *err);
 
+static void report(const rewriter *r, const char *phase, const rule *by, const node *before,
+                   value after)
+{
+    const rewrite_event e = {.phase = phase,
+                             .rule = by != NULL ? by->pattern : NULL,
+                             .rule_gives = by != NULL ? by->replacement : NULL,
+                             .before = {(node *)before, 0},
+                             .after = after};
+
+    if (r->options->log != NULL)
+        r->options->log(r->options->log_context, &e);
+}
+
 /* ---- Folding ----------------------------------------------------------------------- */
 
 static bool is_small(const type *t)
@@ -62,6 +75,8 @@ static bool replace_by_constants(rewriter *r, const node *n, tensor *tensors, va
         tensor_unref(&tensors[i]);
     }
     r->options->fired++;
+    if (ok)
+        report(r, "fold", NULL, n, outputs[0]);
     return ok;
 }
 
@@ -138,6 +153,7 @@ static void apply_rules(rewriter *r, const node *n, value *outputs)
             continue;
         outputs[0] = result;
         r->options->fired++;
+        report(r, "simplify", &rules[i], n, result);
         break;
     }
     r->depth--;
@@ -205,6 +221,7 @@ static bool apply_new(rewriter *r, const op_def *op, const value *inputs, int co
         return false;
     for (int i = 0; i < n->output_count; i++)
         outputs[i] = graph_map_get(map, n->definition->outputs[i]);
+    report(r, "lower", NULL, n, outputs[0]);
     return true;
 }
 
@@ -242,6 +259,7 @@ bool rewrite_apply(rewriter *r, const op_def *op, const value *inputs, int count
     if (known != NULL) {
         memcpy(outputs, known, (size_t)results * sizeof *known);
         r->options->fired++;
+        report(r, "merge", NULL, NULL, outputs[0]);
         ok = true;
     } else {
         ok = apply_new(r, op, inputs, count, attrs, outputs, err);
@@ -379,6 +397,7 @@ static bool apply_chosen(rewriter *r, const node *n, const value *inputs, value 
             return false;
     }
     r->options->fired++;
+    report(r, "choose", NULL, n, outputs[0]);
     return true;
 }
 
@@ -402,6 +421,17 @@ static bool apply_control(rewriter *r, const node *n, const value *inputs, const
 /* ---- Graphs -----------------------------------------------------------------------------------
  */
 
+/* What pictures say of a node they say of what became of it. */
+static void keep_notes(const node *n, value became)
+{
+    if (became.node->op == &op_input || became.node->op == &op_constant)
+        return;
+    if (n->name != NULL)
+        graph_name(became, n->name);
+    if (became.node->declared == NULL)
+        became.node->declared = n->declared;
+}
+
 static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
 {
     value *inputs = arena_array(r->to->arena, (size_t)n->input_count + 1, sizeof *inputs);
@@ -422,6 +452,8 @@ static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
         ok = rewrite_apply(r, n->op, inputs, n->input_count, graph_map_attrs(map, n), outputs, err);
     for (int i = 0; ok && i < n->output_count; i++)
         graph_map_set(map, (value){(node *)n, i}, outputs[i]);
+    if (ok && n->output_count == 1)
+        keep_notes(n, outputs[0]);
     return ok;
 }
 

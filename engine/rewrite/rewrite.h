@@ -20,11 +20,23 @@
  * released by the caller. The executor lies above this module and is handed in. */
 typedef bool fold_fn(const node *n, tensor *outputs, error *err);
 
+/* Something that rewriting did: what, by which rule if it was one, to a value of the new
+ * graph that then was replaced (merged ones were never made). */
+typedef struct rewrite_event {
+    const char *phase;             /* "lower", "fold", "simplify", "merge", "choose" */
+    const char *rule, *rule_gives; /* of rules.def; or NULL */
+    value before, after;           /* before: no node if it was merged */
+} rewrite_event;
+
+typedef void rewrite_log(void *context, const rewrite_event *event);
+
 typedef struct rewrite_options {
-    fold_fn *fold;   /* NULL: constants are not folded */
-    bool strict;     /* no rule that may change rounding */
-    bool only_lower; /* no optimisation at all: what must be done to run */
-    int fired;       /* counts what was done */
+    fold_fn *fold;    /* NULL: constants are not folded */
+    bool strict;      /* no rule that may change rounding */
+    bool only_lower;  /* no optimisation at all: what must be done to run */
+    int fired;        /* counts what was done */
+    rewrite_log *log; /* is told of it, in order; NULL: nobody */
+    void *log_context;
 } rewrite_options;
 
 /* The rewritten graph, in a, with the same inputs and outputs in the same order. NULL

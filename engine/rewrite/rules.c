@@ -263,28 +263,65 @@ static bool is_computed(const attr *a)
     return a->kind == ATTR_DYNAMIC || (a->kind == ATTR_INTS && a->dynamic != NULL);
 }
 
+/* The axes of a tensor of a rank that an argument names, a bit for each. */
+static uint64_t axes_bits(const attr *a, int rank)
+{
+    const int64_t *list = a->kind == ATTR_INTS ? a->ints : &a->integer;
+    const int n = a->kind == ATTR_INTS ? a->n : a->kind == ATTR_INT;
+    uint64_t bits = 0;
+
+    for (int i = 0; i < (a->kind == ATTR_NONE ? rank : n); i++) {
+        const int64_t axis = a->kind == ATTR_NONE ? i : list[i];
+
+        bits |= (uint64_t)1 << (axis < 0 ? axis + rank : axis);
+    }
+    return bits;
+}
+
+/* The rank of the tensor whose axes a node's argument names: of those it takes and gives, the
+ * one with more axes. */
+static int axes_rank(const node *n)
+{
+    const int given = n->types[0].shape.rank;
+    const int taken =
+        n->input_count > 0 && n->inputs[0].node != NULL ? value_type(n->inputs[0])->shape.rank : 0;
+
+    return given > taken ? given : taken;
+}
+
+/* Whether an argument of n is what the variable stands for; of axes, as it is written or as
+ * what it means. */
+static bool is_bound(const matcher *m, int variable, const node *n, int i)
+{
+    const attr *bound = m->match->attrs[variable], *a = &n->attrs[i];
+    const int rank = axes_rank(n);
+
+    return bound == NULL || same_attr(bound, a) ||
+           (op_attr_param(n->op, i)->kind == PARAM_AXES && rank == m->match->ranks[variable] &&
+            axes_bits(bound, rank) == axes_bits(a, rank));
+}
+
 /* The variable that an argument of this name is in the rule's pattern, or -1. */
 static int bound_by(const rule *r, const char *name)
 {
-    for (int i = 0; i < RULE_ATTRS; i++)
+    for (int i = 0; r->has_attrs && i < RULE_ATTRS; i++)
         if (r->binds[i] && strcmp(rule_attr_names[i], name) == 0)
             return i;
     return -1;
 }
 
-static bool attrs_match(const matcher *m, const op_def *op, const attr *pattern, const attr *attrs)
+static bool attrs_match(const matcher *m, const node *pattern, const node *n)
 {
-    for (int i = 0; i < op->attr_count; i++) {
-        const int variable =
-            m->rule->has_attrs ? bound_by(m->rule, op_attr_param(op, i)->name) : -1;
-        const attr **bound = variable < 0 ? NULL : &m->match->attrs[variable];
+    for (int i = 0; i < n->op->attr_count; i++) {
+        const int variable = bound_by(m->rule, op_attr_param(n->op, i)->name);
 
-        if (bound == NULL
-                ? !same_attr(&pattern[i], &attrs[i])
-                : is_computed(&attrs[i]) || (*bound != NULL && !same_attr(*bound, &attrs[i])))
+        if (variable < 0 ? !same_attr(&pattern->attrs[i], &n->attrs[i])
+                         : is_computed(&n->attrs[i]) || !is_bound(m, variable, n, i))
             return false;
-        if (bound != NULL)
-            *bound = &attrs[i];
+        if (variable >= 0 && m->match->attrs[variable] == NULL) {
+            m->match->attrs[variable] = &n->attrs[i];
+            m->match->ranks[variable] = axes_rank(n);
+        }
     }
     return true;
 }
@@ -306,14 +343,14 @@ static bool call_matches(const matcher *m, const node *pattern, const node *n)
     const rule_match before = *m->match;
 
     if (pattern->op != n->op || pattern->input_count != n->input_count ||
-        !attrs_match(m, n->op, pattern->attrs, n->attrs))
+        !attrs_match(m, pattern, n))
         return false;
     if (inputs_match(m, pattern, n, false))
         return true;
     if ((n->op->traits & OP_COMMUTES) == 0 || n->input_count != 2)
         return false;
     *m->match = before;
-    return attrs_match(m, n->op, pattern->attrs, n->attrs) && inputs_match(m, pattern, n, true);
+    return attrs_match(m, pattern, n) && inputs_match(m, pattern, n, true);
 }
 
 static bool variable_matches(const matcher *m, const char *name, value v)

@@ -36,6 +36,7 @@ typedef struct rule {
 typedef struct rule_match {
     value variables[RULE_VARIABLES];
     const attr *attrs[RULE_ATTRS];
+    int ranks[RULE_ATTRS]; /* of the tensors whose axes they name */
 } rule_match;
 
 /* Reads the rows; called once at start, after lang_init. A row that cannot be read stops

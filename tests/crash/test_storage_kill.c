@@ -39,7 +39,8 @@ enum {
     MEDIUM = 9000, /* just above what is inline */
     LARGE = 40000,
     LIFE_US_MAX = 200000,
-    MUTANT_PAUSE_US = 3000
+    EARLY_US = 3000, /* how much before its commit an answer comes */
+    LATE_US = 50000  /* how much after its commit a file is written: longer than any sync */
 };
 
 typedef enum mutant { NO_MUTANT, EARLY_ANSWER, INDEX_BEFORE_FILE } mutant;
@@ -134,7 +135,7 @@ static void acknowledge_early(void *context)
         if (number != 0)
             acknowledge(*(int *)context, i, number);
     }
-    usleep(MUTANT_PAUSE_US);
+    usleep(EARLY_US);
 }
 
 /* A write that is done later. */
@@ -169,7 +170,7 @@ static void *catch_up(void *argument)
     for (;;) {
         late *l;
 
-        usleep(MUTANT_PAUSE_US);
+        usleep(LATE_US);
         pthread_mutex_lock(&late_lock);
         l = late_first;
         late_first = NULL;
@@ -274,6 +275,8 @@ static int kill_often(mutant m, int *total)
     int numbers[THREADS] = {0}, faults = 0;
 
     *total = 0;
+    if (m != NO_MUTANT) /* which break the commits, not what makes the directory */
+        storage_close(open_or_fail(path));
     for (int round = 0; round < KILLS && (m == NO_MUTANT || faults == 0); round++) {
         int acknowledged[THREADS];
         storage *s;

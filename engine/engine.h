@@ -11,6 +11,7 @@
 
 #include "engine/exec/exec.h"
 #include "engine/graph/graph.h"
+#include "engine/rewrite/rewrite.h"
 
 typedef struct engine_limits {
     int64_t peak_bytes;   /* of one evaluation, inputs included */
@@ -44,3 +45,9 @@ void engine_init(int threads);
  * Memory comes from b. Thread-safe for different graphs and budgets. */
 bool engine_run(const graph *g, const tensor *inputs, const engine_options *options, budget *b,
                 const stop_sign *stop, tensor *outputs, engine_stats *stats, error *err);
+
+/* g as it is planned, in a: definitions in place and optimised, for the types that are known
+ * now. log, unless it is NULL, is told what was done. To be released like any graph. NULL
+ * and an error of a definition otherwise. */
+graph *engine_optimized(const graph *g, bool strict, rewrite_log *log, void *context, arena *a,
+                        error *err);

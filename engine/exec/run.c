@@ -194,7 +194,8 @@ static bool run_op_step(runner *r, const step *s, error *err)
     bool ok;
 
     for (int i = 0; i < s->input_count; i++)
-        inputs[i] = runner_tensor(r, &s->inputs[i]);
+        if (s->inputs[i].slot != NO_SLOT)
+            inputs[i] = runner_tensor(r, &s->inputs[i]);
     if (!make_outputs(r, s, outputs, err))
         return false;
     kernel_flags = 0;

@@ -38,14 +38,15 @@ static bool has_room(graph *g, int inputs, error *err)
 
     while (root->outer != NULL)
         root = root->outer;
-    if (g->count >= g->node_limit)
+    if (g->count - g->constant_count >= g->node_limit)
         return error_set_limit(err, ERR_GRAPH_SIZE, g->node_limit, g->count + 1,
                                "a graph has at most %d nodes", g->node_limit);
     if (root->total / GRAPH_TOTAL >= root->node_limit)
         return error_set_limit(err, ERR_GRAPH_SIZE, (int64_t)GRAPH_TOTAL * root->node_limit,
                                root->total + 1,
                                "a graph has at most %d nodes with all that its functions and "
-                               "definitions hold", GRAPH_TOTAL * root->node_limit);
+                               "definitions hold",
+                               GRAPH_TOTAL * root->node_limit);
     if (g->edges > GRAPH_EDGES * g->node_limit - inputs)
         return error_set_limit(err, ERR_GRAPH_SIZE, (int64_t)GRAPH_EDGES * g->node_limit,
                                (int64_t)g->edges + inputs,
@@ -110,6 +111,7 @@ value graph_constant(graph *g, const tensor *t, error *err)
     *copy = *t;
     tensor_ref(copy);
     n->constant = copy;
+    g->constant_count++;
     *(type *)n->types = (type){.dtype = t->dtype, .weak = t->weak, .shape = t->shape};
     return (value){n, 0};
 }
@@ -246,13 +248,17 @@ node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, co
     node *n;
 
     if (own == NULL || !check_attrs(op, attrs, err) ||
-        (op->pattern != NULL && !weak_check(g, op, own, count, types_of(g, own, count), attrs, err)))
+        (op->pattern != NULL &&
+         !weak_check(g, op, own, count, types_of(g, own, count), attrs, err)))
+        return NULL;
+    if ((op->traits & OP_ASSIGNS) != 0 && count > 1 &&
+        !weak_check_assignment(op, value_type(own[0])->dtype, own[count - 1], err))
         return NULL;
     if ((op->traits & OP_CONTROL) != 0)
         all = subgraph_inputs(g, op, own, &count, attrs, err);
-    if (op->lower != NULL)
+    if (op->lower != NULL || op->body != NULL)
         definition = definition_new(g, op, own, count, attrs, err);
-    if (all == NULL || (op->lower != NULL && definition == NULL))
+    if (all == NULL || (definition == NULL && (op->lower != NULL || op->body != NULL)))
         return NULL;
     types = infer_types(g, op, all, count, own_count, attrs, definition, &output_count, err);
     n = types != NULL ? node_new(g, op, count, output_count, err) : NULL;

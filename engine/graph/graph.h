@@ -16,7 +16,11 @@
  * buffers of constants, which the graph holds and graph_release gives up.
  * Threads: a graph belongs to one thread at a time; read-only once built.
  *
- * Reading order: graph.h, build.c, weak.c, subgraph.c, functions.c, copy.c. */
+ * Other faces of the module: declaration.h (what inputs may be), define.h (graphs as
+ * operations), view.h (graphs as text and pictures).
+ *
+ * Reading order: graph.h, build.c, weak.c, functions.c, definition.c, copy.c, extract.c;
+ * declaration.h, define.h, view.h. */
 #pragma once
 
 #include "engine/ops/op.h"
@@ -36,12 +40,14 @@ struct node {
     int id; /* position in the graph's list */
     int input_count, output_count;
     const value *inputs;
-    const attr *attrs; /* as many as op->attr_count */
-    const type *types; /* of the outputs */
-    const tensor *constant; /* op_constant: its value */
-    const char *name;       /* op_input: its name; others: the name it was given, or NULL */
-    const graph *definition; /* op->lower built for these inputs; its captured values are
-                                this node's inputs */
+    const attr *attrs;       /* as many as op->attr_count */
+    const type *types;       /* of the outputs */
+    const tensor *constant;  /* op_constant: its value */
+    const char *name;        /* op_input: its name; others: the name it was given, or NULL */
+    const graph *definition; /* op->lower or op->body built for these inputs; its captured
+                                values are among this node's inputs */
+    const struct declaration *declared; /* op_input: what was said of it, or NULL; others: what
+                                           declaration_spread noted */
     graph *graph;
 };
 
@@ -59,6 +65,7 @@ struct graph {
     graph **inner; /* all sub-graphs made for this one, used or not */
     int inner_count;
     size_t node_room, input_room, output_room, inner_room;
+    int constant_count; /* nodes that are constants; they do not count towards the limit */
     int node_limit; /* of this graph; GRAPH_TOTAL times as many with all inner ones */
     int edges;      /* inputs of its nodes, at most GRAPH_EDGES times node_limit */
     int total;      /* of the outermost graph: its nodes and those of all in it */
@@ -157,3 +164,16 @@ bool graph_map_copy(graph_map *m, const node *n, error *err);
 const attr *graph_map_attrs(const graph_map *m, const node *n);
 /* Copies all of a graph's nodes that are not mapped yet. */
 bool graph_map_all(graph_map *m, error *err);
+
+/* ---- Parts ------------------------------------------------------------------- */
+
+/* A value to be used wherever another one of the same graph is. */
+typedef struct replacement {
+    value from, to;
+} replacement;
+
+/* Copies to the empty graph `to` what g's outputs need once the replacements are made,
+ * with those inputs, in their order, that are needed: needed[i] tells of g's i-th. Types
+ * are inferred anew. ERR_CYCLE if the replacements make a value need itself. */
+bool graph_extract(const graph *g, const replacement *list, int count, graph *to, bool *needed,
+                   error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "engine/lang/scalar.h"
 #include "engine/lang/tracer.h"
 
 /* ---- Functions of the program ----------------------------------------------- */
@@ -65,10 +66,11 @@ static bool bind_parameters(tracer *tr, const lang_function *f, const arguments 
     return true;
 }
 
-static bool call_function(tracer *tr, lang_function *f, const arguments *args, lang_value *result,
-                          error *err)
+bool call_inline(tracer *tr, lang_function *f, const arguments *args, lang_value *result,
+                 error *err)
 {
     environment *names = arena_alloc(tr->arena, sizeof *names), *caller = tr->local;
+    bool ok;
 
     if (f->active)
         return error_set(err, ERR_VALUE,
@@ -82,14 +84,21 @@ static bool call_function(tracer *tr, lang_function *f, const arguments *args, l
         return false;
     f->active = true;
     tr->local = names;
-    if (!tracer_run(tr, f->body, f->length, err))
-        return false;
+    ok = tracer_run(tr, f->body, f->length, err);
     tr->local = caller;
-    tr->returned = false;
     f->active = false;
     tracer_leave(tr);
+    if (!ok)
+        return false;
+    tr->returned = false;
     *result = tracer_pop(tr);
     return true;
+}
+
+static bool call_function(tracer *tr, lang_function *f, const arguments *args, lang_value *result,
+                          error *err)
+{
+    return call_kept(tr, f, args, result) || call_inline(tr, f, args, result, err);
 }
 
 /* ---- Sub-graphs ------------------------------------------------------------- */
@@ -151,6 +160,20 @@ graph *call_traced_code(tracer *tr, size_t start, int n, bool *is_tuple, error *
 
 /* ---- Operations ------------------------------------------------------------- */
 
+/* Gives a draw that names no seed the request's, if it has one: a different one for each
+ * draw of the program. */
+static bool add_seed(tracer *tr, const op_def *op, bound_call *call, error *err)
+{
+    const op_param *p = op_param_find(op, "seed", 4);
+    lang_value seed;
+
+    if (!tr->options->has_seed || p == NULL || p->kind != PARAM_TENSOR ||
+        call->inputs[p->position].node != NULL)
+        return true;
+    seed = scalar_int(tr->options->seed + tr->draws++);
+    return convert_tensor(tr, &seed, op->name, &call->inputs[p->position], err);
+}
+
 bool call_op(tracer *tr, const op_def *op, const arguments *args, lang_value *result, error *err)
 {
     value outputs[OP_OUTPUTS];
@@ -158,7 +181,8 @@ bool call_op(tracer *tr, const op_def *op, const arguments *args, lang_value *re
     bound_call call = {0};
     const node *n;
 
-    if (!bind_call(tr, op, args, &call, err))
+    if (!(op->body == NULL ? bind_call(tr, op, args, &call, err) && add_seed(tr, op, &call, err)
+                           : bind_defined(tr, op, args, &call, err)))
         return false;
     n = graph_apply(tr->graph, op, call.inputs, call.count, call.attrs, outputs, err);
     if (n == NULL)

@@ -12,7 +12,6 @@
 typedef struct speaker {
     parser p; /* for its tokens, nesting and messages; it writes no code */
     tracer *tr;
-    int draws; /* of rand without a seed of their own */
 } speaker;
 
 static bool expression(speaker *s, lang_value *result, error *err);
@@ -160,14 +159,10 @@ static bool run_zero(speaker *s, const arguments *args, lang_value *result, erro
     return filled(s, ROLE_ZEROS, args, result, err);
 }
 
-/* The seed of a draw: its own, or the request's, a different one for each draw. */
-static lang_value seed_of(speaker *s, const arguments *args)
+/* The seed of a draw, or None: then the request's counts. */
+static lang_value seed_of(const arguments *args)
 {
-    if (args->keyword_count > 0)
-        return args->values[args->count];
-    if (s->tr->options->has_seed)
-        return scalar_int(s->tr->options->seed + s->draws++);
-    return (lang_value){.kind = LANG_NONE};
+    return args->keyword_count > 0 ? args->values[args->count] : (lang_value){.kind = LANG_NONE};
 }
 
 static bool run_rand(speaker *s, const arguments *args, lang_value *result, error *err)
@@ -178,7 +173,7 @@ static bool run_rand(speaker *s, const arguments *args, lang_value *result, erro
     if (!lengths_of(s, args, 0, "rand", &lengths, err))
         return false;
     operands[0] = lang_of_attr(s->tr->arena, &lengths);
-    operands[1] = seed_of(s, args);
+    operands[1] = seed_of(args);
     return call_role(s->tr, ROLE_RAND, operands, 2, result, err);
 }
 

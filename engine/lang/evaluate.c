@@ -14,6 +14,7 @@ void tracer_init(tracer *tr, graph *g, const lang_options *options)
     tr->global = tr->local = arena_alloc(tr->arena, sizeof *tr->global);
     table_init(&tr->global->names, tr->arena);
     table_init(&tr->resolved, tr->arena);
+    table_init(&tr->inlined, tr->arena);
 }
 
 bool tracer_charge(tracer *tr, int64_t steps, error *err)

@@ -18,8 +18,8 @@
  *
  * Reading order: lang.h, grammar.md, lexer.h, code.h, parser.c, statements.c,
  * scalar.h, tracer.h, evaluate.c, operators.c, names.c, attribute.c, call.c,
- * bind.c, builtin.c, derivative.c, index.c, convert.c, build.c; dialect_tensor.c;
- * print.c, show.c; key.c. */
+ * kept.c, bind.c, defined.c, builtin.c, derivative.c, index.c, convert.c, build.c;
+ * dialect_tensor.c; print.c, show.c; key.c. */
 #pragma once
 
 #include "engine/base/text.h"
@@ -91,6 +91,7 @@ typedef struct lang_options {
     size_t text_bytes_max; /* 0: LANG_TEXT_BYTES */
     int64_t steps_max;     /* instructions run while building; 0: LANG_STEPS */
     budget *budget;        /* pays for constants; NULL: nobody does */
+    bool keep_calls;       /* calls of the program's functions stay nodes, where they can */
     bool has_seed;         /* of draws that name none (rand) */
     int64_t seed;
 } lang_options;
@@ -106,6 +107,12 @@ typedef struct lang_scope {
     bool (*resolve)(void *context, graph *g, const char *name, value *result, error *err);
     /* The nearest name there is, or NULL. May be NULL. */
     const char *(*nearest)(void *context, const char *name);
+    /* Sets *result to an operation that the registry does not have, such as a stored
+     * graph; to NULL if there is none of this name. May be NULL. */
+    bool (*find_op)(void *context, const char *name, const op_def **result, error *err);
+    /* As resolve, but of what is stored alone: the value of an input of such an operation
+     * that a call leaves out. May be asked again. May be NULL. */
+    bool (*resolve_stored)(void *context, graph *g, const char *name, value *result, error *err);
 } lang_scope;
 
 /* How an item of a printed line is written. */
@@ -209,9 +216,6 @@ void lang_set_differentiator(lang_differentiator *differentiator);
  * addresses have it; $k is the k-th of `operands` tensors. ERR_INDEX otherwise. */
 bool lang_index_parse(arena *a, const char *text, size_t length, int operands, attr *result,
                       error *err);
-
-/* Adds an index key as lang_index_parse reads it. */
-void lang_index_write(const attr *key, text *t);
 
 /* ---- Printing --------------------------------------------------------------- */
 

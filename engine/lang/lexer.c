@@ -16,11 +16,12 @@ typedef struct token_row {
 } token_row;
 
 static const token_row rows[TOKEN_KINDS] = {
-#define BINARY(id, text, precedence, op) [TOKEN_##id] = {text, op, NULL, precedence, ROW_BINARY},
-#define COMPARE(id, text, op)            [TOKEN_##id] = {text, op, NULL, 0, ROW_COMPARE},
-#define MARK(id, text)                   [TOKEN_##id] = {text, NULL, NULL, 0, ROW_MARK},
-#define WORD(id, text)                   [TOKEN_##id] = {text, NULL, NULL, 0, ROW_WORD},
-#define REFUSED(id, text, advice)        [TOKEN_##id] = {text, NULL, advice, 0, ROW_WORD},
+#define BINARY(id, text, precedence, op, latex)                                                    \
+    [TOKEN_##id] = {text, op, NULL, precedence, ROW_BINARY},
+#define COMPARE(id, text, op, latex) [TOKEN_##id] = {text, op, NULL, 0, ROW_COMPARE},
+#define MARK(id, text)               [TOKEN_##id] = {text, NULL, NULL, 0, ROW_MARK},
+#define WORD(id, text)               [TOKEN_##id] = {text, NULL, NULL, 0, ROW_WORD},
+#define REFUSED(id, text, advice)    [TOKEN_##id] = {text, NULL, advice, 0, ROW_WORD},
 #include "engine/lang/tokens.def"
 #undef BINARY
 #undef COMPARE

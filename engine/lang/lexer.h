@@ -24,11 +24,11 @@ typedef enum token_kind {
     TOKEN_FLOAT,
     TOKEN_IMAGINARY,
     TOKEN_TEXT,
-#define BINARY(id, text, precedence, op) TOKEN_##id,
-#define COMPARE(id, text, op)            TOKEN_##id,
-#define MARK(id, text)                   TOKEN_##id,
-#define WORD(id, text)                   TOKEN_##id,
-#define REFUSED(id, text, advice)        TOKEN_##id,
+#define BINARY(id, text, precedence, op, latex) TOKEN_##id,
+#define COMPARE(id, text, op, latex)            TOKEN_##id,
+#define MARK(id, text)                          TOKEN_##id,
+#define WORD(id, text)                          TOKEN_##id,
+#define REFUSED(id, text, advice)               TOKEN_##id,
 #include "engine/lang/tokens.def"
 #undef BINARY
 #undef COMPARE

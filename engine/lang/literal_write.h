@@ -1,4 +1,4 @@
-/* literal_write -- constants and index keys as program text, and keys back.
+/* literal_write -- constants as program text.
  *
  * What is written here reads back to the same bits; only NaN's payload is lost. */
 #pragma once
@@ -13,7 +13,3 @@ void literal_write_scalar(const tensor *x, arena *a, text *t);
 
 /* An array with its element type: array([1, 2], dtype="int8"). */
 void literal_write_array(const tensor *x, arena *a, text *t);
-
-/* An index: 1:3, ..., None, i. names are those of the node's inputs; without them
- * tensor k is written $k. */
-void literal_write_key(const attr *key, const char *const *names, text *t);

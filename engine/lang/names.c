@@ -137,6 +137,20 @@ static bool resolve(tracer *tr, const char *name, binding **found, error *err)
     return true;
 }
 
+/* An operation that is none of the registry's; sets *found. */
+static bool find_defined(const tracer *tr, const char *name, bool *found, lang_value *result,
+                         error *err)
+{
+    *result = (lang_value){.kind = LANG_OP};
+    *found = false;
+    if (tr->scope == NULL || tr->scope->find_op == NULL)
+        return true;
+    if (!tr->scope->find_op(tr->scope->context, name, &result->op, err))
+        return false;
+    *found = result->op != NULL;
+    return true;
+}
+
 /* The nearer of two names to a word, either of which may be NULL. */
 static const char *nearer(const char *word, const char *a, const char *b)
 {
@@ -184,6 +198,7 @@ static bool fail_unknown(const tracer *tr, const char *name, code_use use, error
 bool name_load(tracer *tr, const char *name, code_use use, lang_value *result, error *err)
 {
     binding *b = find_assigned(tr, name);
+    bool found;
 
     if (b != NULL && b->value.kind == LANG_DELETED)
         return error_set(err, ERR_UNKNOWN_NAME, "the name '%s' was deleted", name);
@@ -196,6 +211,10 @@ bool name_load(tracer *tr, const char *name, code_use use, lang_value *result, e
         return true;
     }
     if (find_known(name, result))
+        return true;
+    if (!find_defined(tr, name, &found, result, err))
+        return false;
+    if (found)
         return true;
     if (strcmp(name, "np") == 0 || strcmp(name, "numpy") == 0) {
         *result = (lang_value){.kind = LANG_MODULE, .text = ""};

@@ -141,7 +141,7 @@ static void print_attr(printer *p, const scope *s, const op_param *param, const 
         break;
     case ATTR_INDEX:
         text_add_char(p->out, '"');
-        literal_write_key(a, NULL, p->out);
+        op_key_write(a, NULL, p->out);
         text_add_char(p->out, '"');
         break;
     case ATTR_DYNAMIC:
@@ -227,7 +227,7 @@ static void print_key(printer *p, const scope *s, const node *n, const attr *key
     for (int i = 0; i < n->input_count; i++)
         names[i] = name_of(s, n->inputs[i]);
     text_add_char(p->out, '[');
-    literal_write_key(key, names, p->out);
+    op_key_write(key, names, p->out);
     text_add_char(p->out, ']');
 }
 

@@ -43,9 +43,11 @@ typedef struct tracer {
     graph *root, *graph; /* the program's, the one being built */
     const code *code;
     const lang_options *options;
+    int draws; /* that took their seed from the request */
     const lang_scope *scope; /* NULL: no names from outside */
     environment *global, *local;
     table resolved; /* names from outside: bindings */
+    table inlined;  /* heads of functions whose calls cannot be kept */
     lang_value *stack;
     size_t height, room;
     int64_t steps; /* left */
@@ -121,6 +123,14 @@ bool attribute_shape(tracer *tr, value x, lang_value *result, error *err);
 bool call_value(tracer *tr, const lang_value *callee, const arguments *args, lang_value *result,
                 error *err);
 bool call_op(tracer *tr, const op_def *op, const arguments *args, lang_value *result, error *err);
+
+/* Calls a function of the program by tracing it into the graph. */
+bool call_inline(tracer *tr, lang_function *f, const arguments *args, lang_value *result,
+                 error *err);
+
+/* Calls it as a node of its own, if the options ask for that and it can be; otherwise
+ * false, nothing done and no error (kept.c). */
+bool call_kept(tracer *tr, lang_function *f, const arguments *args, lang_value *result);
 
 /* A function traced as a closed sub-graph without parameters; says whether it
  * gives a tuple. NULL and an error otherwise. */
@@ -201,6 +211,11 @@ typedef struct bound_call {
 } bound_call;
 
 bool bind_call(tracer *tr, const op_def *op, const arguments *args, bound_call *call, error *err);
+
+/* The same for an operation whose meaning is a graph (defined.c): inputs that the call
+ * leaves out are what is stored under their names. */
+bool bind_defined(tracer *tr, const op_def *op, const arguments *args, bound_call *call,
+                  error *err);
 
 /* ---- Indices (index.c) ------------------------------------------------------ */
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors made from numbers: ranges, identities, random draws, shapes. */
+/* Tensors made from numbers: ranges, identities, shapes. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <sys/random.h>
-
-#include <Random123/philox.h>
 
 #include "engine/ops/families.h"
 
@@ -28,10 +25,7 @@ static void store(dtype from, const void *values, int64_t n, dtype to, void *out
     }
 }
 
-/* Fills a vector in chunks with numbers made by fill(context, first, n, values). */
-typedef void fill_fn(const void *context, int64_t first, int64_t n, void *values);
-
-static bool fill_vector(op_run *run, dtype made, fill_fn *fill, const void *context, error *err)
+bool op_fill(op_run *run, dtype made, fill_fn *fill, const void *context, error *err)
 {
     enum { CHUNK = 512 };
     tensor *out = &run->outputs[0];
@@ -140,9 +134,9 @@ static bool run_arange(op_run *run, error *err)
     if (!arange_of(&call, &p, &p.n, err))
         return false;
     if (p.whole)
-        return fill_vector(run, DT_I64, fill_whole, &p, err);
+        return op_fill(run, DT_I64, fill_whole, &p, err);
     p.step_f = (p.first_f + p.step_f) - p.first_f; /* as NumPy finds it */
-    return fill_vector(run, DT_F64, fill_real, &p, err);
+    return op_fill(run, DT_F64, fill_real, &p, err);
 }
 
 /* ---- linspace -------------------------------------------------------------------------- */
@@ -179,8 +173,8 @@ static bool run_linspace(op_run *run, error *err)
     p.step_f = parts > 0 ? (last - p.first_f) / (double)parts : 0;
     p.has_last = endpoint;
     p.last = last;
-    return fill_vector(run, DT_F64,
-                       dtype_is_integer(run->outputs[0].dtype) ? fill_floor : fill_real, &p, err);
+    return op_fill(run, DT_F64, dtype_is_integer(run->outputs[0].dtype) ? fill_floor : fill_real,
+                   &p, err);
 }
 
 /* ---- eye ---------------------------------------------------------------------------------- */
@@ -208,49 +202,18 @@ static bool run_eye(op_run *run, error *err)
     const size_t size = dtype_size(out->dtype);
     const int64_t columns = out->shape.length[1], k = run->attrs[2].integer;
     const bool truth = true;
+    char *row = tensor_bytes(out);
     char one[16];
 
-    (void)err;
     store(DT_BOOL, &truth, 1, out->dtype, one);
-    memset(tensor_bytes(out), 0, (size_t)tensor_nbytes(out));
-    for (int64_t i = 0; i < out->shape.length[0]; i++)
-        if (i + k >= 0 && i + k < columns)
-            memcpy((char *)tensor_bytes(out) + (size_t)(i * columns + i + k) * size, one, size);
-    return true;
-}
-
-/* ---- rand ----------------------------------------------------------------------------------- */
-
-static bool infer_rand(const op_call *call, type *output, error *err)
-{
-    output->dtype = DT_I64;
-    return op_shape_attr(call, &call->attrs[0], &output->shape, err);
-}
-
-/* Element i comes from block i / 4 of Philox4x32-10 (Salmon et al., SC 2011), keyed
- * by the seed, so it does not depend on how the work is cut. */
-static void fill_digits(const void *context, int64_t first, int64_t n, void *values)
-{
-    const uint64_t seed = *(const uint64_t *)context;
-    const philox4x32_key_t key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};
-    int64_t *x = values;
-
-    for (int64_t i = 0; i < n; i++) {
-        const uint64_t block = (uint64_t)(first + i) / 4;
-        const philox4x32_ctr_t counter = {{(uint32_t)block, (uint32_t)(block >> 32), 0, 0}};
-        const philox4x32_ctr_t random = philox4x32(counter, key);
-
-        x[i] = (int64_t)((uint64_t)random.v[(first + i) % 4] * 10 >> 32);
+    for (int64_t i = 0; i < out->shape.length[0]; i++, row += (size_t)columns * size) {
+        if ((i * columns) % 65536 < columns && run->stopped(run, err))
+            return false;
+        memset(row, 0, (size_t)columns * size);
+        if (k < columns - i && k >= -i)
+            memcpy(row + (size_t)(i + k) * size, one, size);
     }
-}
-
-static bool run_rand(op_run *run, error *err)
-{
-    uint64_t seed = (uint64_t)run->attrs[1].integer;
-
-    if (run->attrs[1].kind == ATTR_NONE && getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        return error_set(err, ERR_INTERNAL, "the system gave no randomness");
-    return fill_vector(run, DT_I64, fill_digits, &seed, err);
+    return true;
 }
 
 /* ---- Shapes as values ---------------------------------------------------------------------------
@@ -347,18 +310,6 @@ static op_def rows[] = {
         .doc = "Matrix of n rows and m columns with ones on its k-th diagonal, zeros elsewhere.",
         .example = "eye(2)",
         .gives = "[[1.0, 0.0], [0.0, 1.0]]",
-    },
-    {
-        .name = "rand",
-        .family = "Creation",
-        .signature = "shape: ints, seed: int = None",
-        .infer = infer_rand,
-        .run = run_rand,
-        .traits = OP_IMPURE,
-        .no_grad = true,
-        .doc = "Random integers from 0 to 9, the same ones for the same seed.",
-        .example = "rand((3,), seed=1) < 10",
-        .gives = "[True, True, True]",
     },
     {
         .name = "shape",

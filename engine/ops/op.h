@@ -5,13 +5,14 @@
  * property of its row. The language, graph JSON, gradients, API document,
  * reference and derived tests all come from the rows.
  *
- * A row says what it means in exactly one of six ways:
+ * A row says what it means in exactly one of seven ways:
  *   kernel   for each element (rows of elementwise.def)
  *   reduce   folding axes with an elementwise operation
  *   view     an arrangement of the same elements, never a copy
  *   run      a function on whole tensors
  *   control  sub-graphs, evaluated as the row says
  *   lower    a text in our own language that uses other operations
+ *   body     a graph; such rows are made while the server runs (engine/graph/define.h)
  *
  * Reading order: op.h, type.h, elementwise.def, reductions.c, movement.c,
  * creation.c, linalg.c, registry.c. */
@@ -23,6 +24,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/kernels/kernels.h"
 #include "engine/tensor/tensor.h"
 
@@ -196,6 +198,7 @@ typedef enum op_traits {
     OP_CONTROL = 1 << 6,    /* has sub-graphs */
     OP_REPORTS = 1 << 3,    /* kernels of integers set kernel_flags: never on padding */
     OP_SHAPE_ONLY = 1 << 4, /* the result follows from the inputs' types alone */
+    OP_ASSIGNS = 1 << 9,     /* the last input becomes elements of the first one's type */
     OP_NO_BOOL = 1 << 8,    /* refuses bool rather than computing it as int8 */
     OP_INTS_TO_F64 = 1 << 7 /* integers are computed as float64, however small */
 } op_traits;
@@ -224,6 +227,7 @@ struct op_def {
                                                as there are elements */
     control_kind control;                    /* control flow: what its sub-graphs are for */
     const char *lower;                       /* a function body; parameters by their names */
+    const struct graph *body;                /* a graph whose inputs are this one's, in order */
 
     /* Per input: its gradient in our own language. Names: the parameters, r (or
      * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL, and a text
@@ -239,7 +243,7 @@ struct op_def {
 
     /* Derived at start from signature. */
     int param_count, input_count, attr_count; /* input_count: -1 if it takes a list */
-    op_param params[OP_PARAMS];
+    op_param *params;
 };
 
 /* ---- The registry ------------------------------------------------------------ */
@@ -272,6 +276,10 @@ const op_param *op_attr_param(const op_def *op, int index);
  * DTYPE, DYNAMIC ..) into what the parameter takes: an int into a list of one, a
  * text into a dtype. ERR_ARGUMENT naming op and parameter otherwise. */
 bool op_attr_convert(const op_def *op, const op_param *param, attr *value, arena *a, error *err);
+
+/* Adds an index key as text, 1:3, ..., None, $1; names are those of the call's inputs and
+ * stand for $1 and so on, unless they are NULL. */
+void op_key_write(const attr *key, const char *const *names, text *t);
 
 /* The types of the outputs (of at least op_output_count(op) elements) for these
  * inputs and attributes. Not for operations with lower, which the graph expands. */

@@ -87,9 +87,9 @@ static attr read_default(const op_def *op, param_kind kind, const char **at)
 
 static void read_param(op_def *op, const char **at)
 {
-    op_param *p = &op->params[op->param_count++];
+    op_param *p = &op->params[op->param_count];
 
-    if (op->param_count > OP_PARAMS)
+    if (op->param_count++ == OP_PARAMS)
         fault(op, *at);
     p->name = read_word(at);
     if (**at == ':') {
@@ -114,6 +114,7 @@ void op_read_signature(op_def *op)
 {
     const char *at = skip_blanks(op->signature);
 
+    op->params = calloc(OP_PARAMS, sizeof *op->params);
     while (*at != '\0') {
         read_param(op, &at);
         if (*at == ',')

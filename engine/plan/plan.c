@@ -147,28 +147,41 @@ static double run_work(const op_call *call, const node *n)
     return elements;
 }
 
+/* The inputs of a run as its row wants them; one that was left out has no slot. */
+static bool prepare_all(planner *p, const op_call *call, const node *n, layout *inputs, error *err)
+{
+    dtype *casts = arena_array(p->arena, (size_t)n->input_count + 1, sizeof *casts);
+    const bool dense = (n->op->traits & OP_DENSE) != 0;
+
+    for (int i = 0; i < n->input_count; i++)
+        casts[i] = call->inputs[i].dtype;
+    if (n->op->casts != NULL)
+        n->op->casts(call, n->types, casts);
+    for (int i = 0; i < n->input_count; i++) {
+        const layout *l;
+
+        inputs[i].slot = NO_SLOT;
+        if (n->inputs[i].node == NULL)
+            continue;
+        l = prepare(p, n, n->inputs[i], casts[i], dense, err);
+        if (l == NULL)
+            return false;
+        inputs[i] = *l;
+    }
+    return true;
+}
+
 static bool plan_run(planner *p, const node *n, error *err)
 {
     const op_call call = call_of(p, n);
     layout *inputs = arena_array(p->arena, (size_t)n->input_count + 1, sizeof *inputs);
-    dtype *casts = arena_array(p->arena, (size_t)n->input_count + 1, sizeof *casts);
     int *outputs = arena_array(p->arena, (size_t)n->output_count + 1, sizeof *outputs);
     step *s;
 
     if (n->op->run == NULL)
         return error_set(err, ERR_INTERNAL, "%s has no way to run", n->op->name);
-    for (int i = 0; i < n->input_count; i++)
-        casts[i] = value_type(n->inputs[i])->dtype;
-    if (n->op->casts != NULL)
-        n->op->casts(&call, n->types, casts);
-    for (int i = 0; i < n->input_count; i++) {
-        const layout *l =
-            prepare(p, n, n->inputs[i], casts[i], (n->op->traits & OP_DENSE) != 0, err);
-
-        if (l == NULL)
-            return false;
-        inputs[i] = *l;
-    }
+    if (!prepare_all(p, &call, n, inputs, err))
+        return false;
     plan_outputs(p, n, outputs);
     s = planner_add_step(p, STEP_RUN, n);
     s->input_count = n->input_count;
@@ -305,9 +318,9 @@ static bool plan_node(planner *p, const node *n, error *err)
 
 static void note_use(plan *pl, int slot_index, int at)
 {
-    const slot *s = &pl->slots[slot_index];
+    const slot *s = slot_index == NO_SLOT ? NULL : &pl->slots[slot_index];
 
-    if (s->kind == SLOT_BUFFER && pl->buffers[s->index].last_step < at)
+    if (s != NULL && s->kind == SLOT_BUFFER && pl->buffers[s->index].last_step < at)
         pl->buffers[s->index].last_step = at;
 }
 

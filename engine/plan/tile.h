@@ -18,6 +18,8 @@
 
 enum { TILE_OPERANDS = 160, TILE_INPUTS = 3, TILE_INSTRUCTIONS = 64, TILE_LEAVES = 24 };
 
+enum { NO_SLOT = -1 }; /* of an input that was left out */
+
 /* Where the elements of a value lie: in which slot, and how. */
 typedef struct layout {
     int slot;

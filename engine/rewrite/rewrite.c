@@ -34,8 +34,12 @@ static bool can_fold(const rewriter *r, const node *n)
     if (r->options->fold == NULL || n->input_count == 0 || n->op->lower != NULL ||
         (n->op->traits & (OP_IMPURE | OP_CONTROL)) != 0)
         return false;
+    for (int i = 0; i < n->op->attr_count; i++)
+        if (n->attrs[i].kind == ATTR_DYNAMIC || n->attrs[i].dynamic != NULL)
+            return false;
     for (int i = 0; i < n->input_count; i++)
-        if (n->inputs[i].node == NULL || value_constant(n->inputs[i]) == NULL)
+        if (n->inputs[i].node == NULL || value_constant(n->inputs[i]) == NULL ||
+            !is_small(value_type(n->inputs[i])))
             return false;
     for (int i = 0; i < n->output_count; i++)
         if (!is_small(&n->types[i]))
@@ -352,7 +356,7 @@ static bool apply_chosen(rewriter *r, const node *n, const value *inputs, value 
         if (outputs[i].node == NULL)
             return false;
     }
-    rewrite_report(r, "choose", NULL, (value){0}, outputs[0]);
+    rewrite_report(r, "choose", NULL, (value){(node *)n, 0}, outputs[0]);
     return true;
 }
 
@@ -376,6 +380,16 @@ static bool apply_control(rewriter *r, const node *n, const value *inputs, const
 /* ---- Graphs -----------------------------------------------------------------------------------
  */
 
+void rewrite_keep_notes(const node *n, value became)
+{
+    if (became.node->op == &op_input || became.node->op == &op_constant)
+        return;
+    if (n->name != NULL)
+        graph_name(became, n->name);
+    if (became.node->declared == NULL)
+        became.node->declared = n->declared;
+}
+
 bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
 {
     value *inputs = arena_array(r->to->arena, (size_t)n->input_count + 1, sizeof *inputs);
@@ -396,6 +410,8 @@ bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
         ok = rewrite_apply(r, n->op, inputs, n->input_count, graph_map_attrs(map, n), outputs, err);
     for (int i = 0; ok && i < n->output_count; i++)
         graph_map_set(map, (value){(node *)n, i}, outputs[i]);
+    if (ok && n->output_count == 1)
+        rewrite_keep_notes(n, outputs[0]);
     return ok;
 }
 

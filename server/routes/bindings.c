@@ -5,14 +5,18 @@
 
 #include "server/routes/stored.h"
 
-void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs, durability d)
+void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs, durability d,
+                   bool note_reads, budget *budget)
 {
     *b = (bindings){.services = s,
                     .arena = a,
                     .txn = txn_new(s->storage, NULL, d),
-                    .note_reads = true,
+                    .note_reads = note_reads,
                     .inputs = inputs};
     table_init(&b->by_name, a);
+    table_init(&b->given, a);
+    table_init(&b->variables, a);
+    library_init(&b->library, s, a, b->txn, note_reads, budget);
     for (size_t i = 0; i < inputs->count; i++)
         table_put(&b->by_name, inputs->items[i].name, &inputs->items[i]);
 }
@@ -20,55 +24,104 @@ void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs
 void bindings_clear(bindings *b)
 {
     for (size_t i = 0; i < b->count; i++)
-        tensor_unref(&b->tensors[i]);
+        tensor_unref(&b->bound[i].tensor);
     b->count = 0;
+    library_clear(&b->library);
     txn_free(b->txn);
     b->txn = NULL;
 }
+
+/* ---- Values ----------------------------------------------------------------------------- */
 
 /* Makes t, whose reference it takes over, an input of the graph. */
 static bool bind_take(bindings *b, graph *g, const char *name, tensor *t, value *result, error *err)
 {
     const type type = {.dtype = t->dtype, .shape = t->shape};
 
-    b->tensors = arena_grow(b->arena, b->tensors, b->count, &b->room, sizeof *b->tensors);
-    b->tensors[b->count++] = *t;
     *result = graph_input(g, name, &type, err);
+    b->bound = arena_grow(b->arena, b->bound, b->count, &b->room, sizeof *b->bound);
+    b->bound[b->count++] = (bound){.node = result->node, .tensor = *t};
     return result->node != NULL;
+}
+
+bool bindings_add(bindings *b, graph *g, const char *name, const tensor *t, value *result,
+                  error *err)
+{
+    tensor copy = *t;
+
+    if (t->weak) {
+        *result = graph_constant(g, t, err);
+        return result->node != NULL;
+    }
+    tensor_ref(&copy);
+    return bind_take(b, g, name, &copy, result, err);
+}
+
+/* Notes what a name stands for, in one of the tables. */
+static void keep(bindings *b, table *in, const char *name, value v)
+{
+    value *kept = arena_alloc(b->arena, sizeof *kept);
+
+    *kept = v;
+    table_put(in, name, kept);
+}
+
+static bool bind_entry(bindings *b, graph *g, const entry *e, value *result, error *err)
+{
+    tensor t;
+
+    if (!entry_tensor(b->services->storage, e, &t, err))
+        return false;
+    if (!bind_take(b, g, e->name, &t, result, err) ||
+        !entry_verify(b->services->storage, e, 0, entry_nbytes(e), err))
+        return false;
+    keep(b, &b->variables, e->name, *result);
+    return true;
+}
+
+static bool bind_variable(bindings *b, graph *g, const char *name, value *result, error *err)
+{
+    const value *known = table_get(&b->variables, name);
+    const entry *e;
+
+    *result = known != NULL ? *known : (value){0};
+    if (known != NULL)
+        return true;
+    e = b->note_reads ? txn_read(b->txn, name) : snapshot_find(txn_base(b->txn), name);
+    return e == NULL || e->kind != ENTRY_VARIABLE || bind_entry(b, g, e, result, err);
 }
 
 static bool bind_input(bindings *b, graph *g, const wire_input *input, value *result, error *err)
 {
-    tensor t = *input->tensor;
+    const value *known = table_get(&b->given, input->name);
 
-    if (t.weak) {
-        *result = graph_constant(g, &t, err);
-        return result->node != NULL;
-    }
-    tensor_ref(&t);
-    return bind_take(b, g, input->name, &t, result, err);
-}
-
-static bool bind_stored(bindings *b, graph *g, const char *name, value *result, error *err)
-{
-    const entry *e = b->note_reads ? txn_read(b->txn, name) : snapshot_find(txn_base(b->txn), name);
-    tensor t;
-
-    if (e == NULL || e->kind != ENTRY_VARIABLE)
+    if (known != NULL) {
+        *result = *known;
         return true;
-    return entry_tensor(b->services->storage, e, &t, err) &&
-           entry_verify(b->services->storage, e, 0, entry_nbytes(e), err) &&
-           bind_take(b, g, name, &t, result, err);
+    }
+    if (!bindings_add(b, g, input->name, input->tensor, result, err))
+        return false;
+    keep(b, &b->given, input->name, *result);
+    return true;
 }
+
+/* ---- The scope ----------------------------------------------------------------------------- */
 
 static bool resolve(void *context, graph *g, const char *name, value *result, error *err)
 {
     bindings *b = context;
     const wire_input *input = table_get(&b->by_name, name);
 
-    *result = (value){0};
     return input != NULL ? bind_input(b, g, input, result, err)
-                         : bind_stored(b, g, name, result, err);
+                         : bind_variable(b, g, name, result, err);
+}
+
+static bool resolve_stored(void *context, graph *g, const char *name, value *result, error *err)
+{
+    bindings *b = context;
+
+    return b->feeds ? resolve(context, g, name, result, err)
+                    : bind_variable(b, g, name, result, err);
 }
 
 bool bindings_has(const bindings *b, const char *name)
@@ -81,6 +134,7 @@ bool bindings_has(const bindings *b, const char *name)
 static const char *nearest(void *context, const char *name)
 {
     const bindings *b = context;
+    const snapshot *base = txn_base(b->txn);
     const char *best = NULL;
     int least = 3;
 
@@ -92,10 +146,48 @@ static const char *nearest(void *context, const char *name)
             best = b->inputs->items[i].name;
         }
     }
-    return best != NULL ? best : stored_nearest(txn_base(b->txn), name, b->arena);
+    if (best == NULL)
+        best = stored_nearest(base, ENTRY_VARIABLE, name, b->arena);
+    return best != NULL ? best : stored_nearest(base, ENTRY_GRAPH, name, b->arena);
+}
+
+static bool find_op(void *context, const char *name, const op_def **result, error *err)
+{
+    return library_find(&((bindings *)context)->library, name, result, err);
 }
 
 lang_scope bindings_scope(bindings *b)
 {
-    return (lang_scope){.context = b, .resolve = resolve, .nearest = nearest};
+    return (lang_scope){.context = b,
+                        .resolve = resolve,
+                        .nearest = nearest,
+                        .find_op = find_op,
+                        .resolve_stored = resolve_stored};
+}
+
+/* ---- For the run ------------------------------------------------------------------------------
+ */
+
+tensor *bindings_tensors(const bindings *b, const graph *g, const bool *needed, error *err)
+{
+    tensor *list = arena_array(b->arena, (size_t)g->input_count + 1, sizeof *list);
+    size_t at = 0;
+    int count = 0;
+
+    for (int i = 0; i < g->input_count; i++) {
+        const node *n = g->inputs[i].node;
+        const bool given = at < b->count && b->bound[at].node == n;
+
+        if (given)
+            at++;
+        if (needed != NULL && !needed[i])
+            continue;
+        if (!given) {
+            error_set(err, ERR_UNKNOWN_NAME,
+                      "the input '%s' is neither fed nor the name of a stored variable", n->name);
+            return NULL;
+        }
+        list[count++] = b->bound[at - 1].tensor;
+    }
+    return list;
 }

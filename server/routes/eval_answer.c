@@ -102,7 +102,7 @@ static void add_outputs(const evaluation *e, wire_writer *w)
 
 static void add_printed(const evaluation *e, json_writer *w)
 {
-    const lang_program *p = &e->program;
+    const lang_program *p = &e->source.program;
     text line;
 
     json_begin(w, "printed", '[');

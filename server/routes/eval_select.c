@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which values an evaluation is asked for. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "server/routes/evaluation.h"
 
 static int want(evaluation *e, value v)
@@ -11,106 +8,75 @@ static int want(evaluation *e, value v)
     return e->graph->output_count - 1;
 }
 
-/* ---- Names --------------------------------------------------------------------------------- */
-
-/* The item that "q:1" names of a tuple or list. */
-static bool find_part(evaluation *e, const lang_name *n, int part, value *result, error *err)
-{
-    const lang_value *v = &n->value;
-    const bool many = v->kind == LANG_TUPLE || v->kind == LANG_LIST;
-    const int count = many ? v->sequence->count : 1;
-
-    if (part >= count)
-        return error_set(err, ERR_INDEX, "'%s:%d': '%s' has %d part%s", n->name, part, n->name,
-                         count, count == 1 ? "" : "s");
-    return lang_tensor(e->graph, many ? &v->sequence->items[part] : v, n->name, result, err);
-}
-
-static bool find_in_program(evaluation *e, const char *reference, value *result, error *err)
-{
-    const char *colon = strchr(reference, ':');
-    const char *name = colon == NULL
-                           ? reference
-                           : arena_copy(e->request->arena, reference, (size_t)(colon - reference));
-    const lang_name *assigned = table_get(&e->assigned, name);
-    const lang_scope scope = bindings_scope(&e->bindings);
-
-    *result = (value){0};
-    if (assigned != NULL && colon != NULL)
-        return find_part(e, assigned, atoi(colon + 1), result, err);
-    if (assigned != NULL)
-        return lang_tensor(e->graph, &assigned->value, name, result, err);
-    return colon != NULL || scope.resolve(scope.context, e->graph, name, result, err);
-}
-
-static const char *nearest_name(const evaluation *e, const char *name)
-{
-    const lang_scope scope = bindings_scope((bindings *)&e->bindings);
-    const char *best = NULL;
-    int least = 3;
-
-    if (e->asked.graph != NULL)
-        return graph_json_nearest(&e->json, name);
-    for (size_t i = 0; i < e->assigned.count; i++) {
-        const int distance = text_distance(name, e->assigned.entries[i].key, least);
-
-        if (distance < least) {
-            least = distance;
-            best = e->assigned.entries[i].key;
-        }
-    }
-    return best != NULL ? best : scope.nearest(scope.context, name);
-}
-
-bool evaluation_find(evaluation *e, const char *reference, value *result, error *err)
-{
-    const char *near;
-
-    if (!(e->asked.program != NULL ? find_in_program(e, reference, result, err)
-                                   : graph_json_find(&e->json, reference, result, err)))
-        return false;
-    if (result->node != NULL)
-        return true;
-    near = nearest_name(e, reference);
-    error_set(err, ERR_UNKNOWN_NAME, "The %s has no '%s'%s%s.",
-              e->asked.program != NULL ? "program" : "graph", reference,
-              near ? "; did you mean " : "", near ? near : "");
-    return error_suggest(err, near);
-}
-
 /* ---- What is wanted ----------------------------------------------------------------------------
  */
 
-static void select_results(evaluation *e)
+/* Wants values under names, in the order of names. */
+static bool select_named(evaluation *e, const wire_names *names, const char *member, error *err)
 {
-    const bool program = e->asked.program != NULL;
-    const int count = program ? e->program.result_count : e->json.output_count;
-    const value *values = program ? e->program.results : e->json.outputs;
-
-    e->results = arena_array(e->request->arena, (size_t)count + 1, sizeof *e->results);
-    e->result_is_list = program ? e->program.is_tuple : count > 1;
-    for (int i = 0; i < count; i++)
-        e->results[i] = want(e, values[i]);
-    e->result_count = count;
-}
-
-static bool select_outputs(evaluation *e, error *err)
-{
-    const wire_names *names = &e->asked.outputs;
     value v;
 
-    e->named = arena_array(e->request->arena, names->count + 1, sizeof *e->named);
     for (size_t i = 0; i < names->count; i++) {
-        if (!evaluation_find(e, names->items[i], &v, err))
-            return error_at_pointer(err, "/outputs/%zu", i);
+        if (!source_find(&e->source, names->items[i], &v, err))
+            return error_at_pointer(err, "/%s/%zu", member, i);
         e->named[e->named_count++] = (wanted){.name = names->items[i], .output = want(e, v)};
     }
     return true;
 }
 
+static void set_results(evaluation *e, int count, bool is_list)
+{
+    e->results = arena_array(e->request->arena, (size_t)count + 1, sizeof *e->results);
+    e->result_count = count;
+    e->result_is_list = is_list;
+}
+
+/* What the text gives. Of a graph that is run, those that have names are outputs too. */
+static bool select_results(evaluation *e, error *err)
+{
+    const char *const *names;
+    const value *values;
+    bool is_list;
+    int count;
+
+    if (!source_results(&e->source, &count, &values, &names, &is_list, err))
+        return false;
+    e->named = arena_array(e->request->arena, (size_t)count + e->asked.outputs.count + 1,
+                           sizeof *e->named);
+    set_results(e, count, is_list);
+    for (int i = 0; i < count; i++) {
+        e->results[i] = want(e, values[i]);
+        if (e->stored_name != NULL && names[i] != NULL)
+            e->named[e->named_count++] = (wanted){.name = names[i], .output = e->results[i]};
+    }
+    return true;
+}
+
+/* What a run fetches: the result, and outputs by their names. */
+static bool select_fetches(evaluation *e, error *err)
+{
+    const wire_names *names = &e->asked.fetches;
+    const int count = (int)names->count;
+
+    e->named = arena_array(e->request->arena, names->count + 1, sizeof *e->named);
+    if (!select_named(e, names, "fetches", err))
+        return false;
+    set_results(e, count, count > 1);
+    for (int i = 0; i < count; i++)
+        e->results[i] = e->named[i].output;
+    return true;
+}
+
+/* A file of several tensors has each once, under its name. */
+static void drop_named_results(evaluation *e)
+{
+    if (e->stored_name != NULL && e->format == WIRE_NPZ && e->named_count > 0)
+        set_results(e, 0, false);
+}
+
 static void select_printed(evaluation *e)
 {
-    const lang_program *p = &e->program;
+    const lang_program *p = &e->source.program;
 
     e->printed = arena_array(e->request->arena, (size_t)p->printed_count + 1, sizeof *e->printed);
     for (int i = 0; i < p->printed_count; i++)
@@ -160,9 +126,10 @@ static bool check_format(const evaluation *e, error *err)
 
 bool evaluation_select(evaluation *e, error *err)
 {
-    select_results(e);
-    if (!select_outputs(e, err))
+    if (!(e->asked.fetches.count > 0 ? select_fetches(e, err) : select_results(e, err)) ||
+        !select_named(e, &e->asked.outputs, "outputs", err))
         return false;
+    drop_named_results(e);
     e->answered_count = e->graph->output_count;
     select_printed(e);
     return evaluation_select_stored(e, err) && check_format(e, err);

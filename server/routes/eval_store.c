@@ -35,39 +35,68 @@ static bool select_assigned(evaluation *e, const lang_name *n, error *err)
     return true;
 }
 
+static bool select_list(evaluation *e, const wire_assignments *list,
+                        bool (*fit)(evaluation *e, const char *stored, value *v, error *err),
+                        error *err)
+{
+    char pointer[WIRE_POINTER_MAX];
+
+    for (size_t i = 0; i < list->count; i++) {
+        const wire_assignment *one = &list->items[i];
+        value v;
+
+        if (!source_find(&e->source, one->name, &v, err) ||
+            (fit != NULL && !fit(e, one->stored, &v, err)))
+            return error_at_pointer(err, "%s", wire_pointer(one->value, pointer));
+        add(e, one->stored, v);
+    }
+    return true;
+}
+
+/* An update keeps the element type of the variable, and is not stored besides. */
+static bool fit_update(evaluation *e, const char *stored, value *v, error *err)
+{
+    const entry *old = snapshot_find(txn_base(e->bindings.txn), stored);
+    declaration kept = {.has_dtype = true};
+    table lengths;
+
+    for (int i = 0; i < e->stored_count; i++)
+        if (strcmp(e->stored[i].name, stored) == 0)
+            return error_set(err, ERR_REQUEST, "'%s' is to be stored and updated.", stored);
+    if (old == NULL || old->kind != ENTRY_VARIABLE)
+        return true;
+    kept.dtype = entry_dtype(old);
+    table_init(&lengths, e->request->arena);
+    return declaration_take(e->graph, &kept, stored, &lengths, v, err);
+}
+
 /* All that the program assigned; what it deleted goes. */
 static bool select_all(evaluation *e, error *err)
 {
-    const lang_program *p = &e->program;
+    const lang_program *p = &e->source.program;
 
-    if (e->asked.program == NULL) {
+    if (e->says.program == NULL) {
         error_set(err, ERR_REQUEST, "'store' may be \"all\" with a program, not with a graph.");
         return error_at_pointer(err, "/store");
     }
-    e->stored = arena_array(e->request->arena, (size_t)p->assigned_count + 1, sizeof *e->stored);
+    e->stored =
+        arena_array(e->request->arena, (size_t)p->assigned_count + e->asked.updates.count + 1,
+                    sizeof *e->stored);
     for (int i = 0; i < p->assigned_count; i++)
         if (!select_assigned(e, &p->assigned[i], err))
             return false;
     for (int i = 0; i < p->deleted_count; i++)
         if (snapshot_find(txn_base(e->bindings.txn), p->deleted[i].name) != NULL)
             txn_delete(e->bindings.txn, p->deleted[i].name);
-    return true;
+    return select_list(e, &e->asked.updates, fit_update, err);
 }
 
 static bool select_listed(evaluation *e, error *err)
 {
-    const wire_assignments *list = &e->asked.store;
-    char pointer[WIRE_POINTER_MAX];
-
-    e->stored = arena_array(e->request->arena, list->count + 1, sizeof *e->stored);
-    for (size_t i = 0; i < list->count; i++) {
-        value v;
-
-        if (!evaluation_find(e, list->items[i].name, &v, err))
-            return error_at_pointer(err, "%s", wire_pointer(list->items[i].value, pointer));
-        add(e, list->items[i].stored, v);
-    }
-    return true;
+    e->stored = arena_array(e->request->arena, e->asked.store.count + e->asked.updates.count + 1,
+                            sizeof *e->stored);
+    return select_list(e, &e->asked.store, NULL, err) &&
+           select_list(e, &e->asked.updates, fit_update, err);
 }
 
 static bool select_deleted(evaluation *e, error *err)
@@ -80,7 +109,7 @@ static bool select_deleted(evaluation *e, error *err)
         if (snapshot_find(base, name) == NULL) {
             error_set(err, ERR_UNKNOWN_NAME, "'%s' cannot be deleted: there is no such name.",
                       name);
-            error_suggest(err, stored_nearest(base, name, e->request->arena));
+            error_suggest(err, stored_nearest(base, ENTRY_VARIABLE, name, e->request->arena));
             return error_at_pointer(err, "/delete/%zu", i);
         }
         for (int k = 0; k < e->stored_count; k++)
@@ -95,7 +124,8 @@ static bool select_deleted(evaluation *e, error *err)
 
 bool evaluation_select_stored(evaluation *e, error *err)
 {
-    e->writes = e->asked.store_all || e->asked.store.count > 0 || e->asked.delete.count > 0;
+    e->writes = e->asked.store_all || e->asked.store.count > 0 || e->asked.updates.count > 0 ||
+                e->asked.delete.count > 0;
     return (e->asked.store_all ? select_all(e, err) : select_listed(e, err)) &&
            select_deleted(e, err);
 }

@@ -1,11 +1,13 @@
-/* evaluation -- one eval request, from what it asks to its answer (private to routes).
+/* evaluation -- one eval or run request, from what it asks to its answer (private to
+ * routes).
  *
- *   read     the request's members                       eval.c
- *   build    the program or graph, over the bindings     eval.c
- *   select   which values are wanted, and what for       eval_select.c
- *   run      the engine                                  eval.c
- *   store    one transaction                             eval_store.c
- *   answer   in the format that was negotiated           eval_answer.c
+ *   read     the request's members                             eval.c
+ *   build    the program or graph, over the bindings           eval_run.c, source.c
+ *   select   which values are wanted, and what for             eval_select.c
+ *   replace  what is given in the place of values              eval_replace.c
+ *   run      the engine                                        eval_run.c
+ *   store    one transaction                                   eval_store.c
+ *   answer   in the format that was negotiated                 eval_answer.c
  *
  * Every value that is wanted is an output of the graph; here they are known by their
  * index among those. */
@@ -15,7 +17,7 @@
 #include "server/routes/answer.h"
 #include "server/routes/bindings.h"
 #include "server/routes/body.h"
-#include "server/wire/graph_json.h"
+#include "server/routes/source.h"
 
 /* A value wanted under a name. */
 typedef struct wanted {
@@ -29,11 +31,16 @@ typedef struct evaluation {
     wire_format format;
     int64_t started_us;
     wire_request asked;
+    const char *stored_name; /* of the graph that is run; NULL: the request says it all */
+    wire_request says;       /* what is evaluated: asked, or what the stored graph says */
     bindings bindings;
+    lang_scope scope;
     graph *graph;
-    lang_program program; /* of a request with a program */
-    table assigned;       /* its names -> lang_name */
-    graph_json json;      /* of a request with a graph */
+    source source;
+    size_t replacement_count;
+    replacement *replacements;
+    graph *whole;    /* as built, if graph is a part of it now */
+    tensor *tensors; /* that graph's inputs are run with; borrowed */
 
     int result_count; /* 0 and no list: there is no result */
     bool result_is_list;
@@ -50,6 +57,12 @@ typedef struct evaluation {
     engine_stats stats;
 } evaluation;
 
+/* Does what is asked, whose request is read, and answers. */
+bool evaluation_perform(const evaluation *asked, error *err);
+
+/* Finds what the request gives in the place of values that the text computes. */
+bool evaluation_find_givens(evaluation *e, error *err);
+
 /* Makes the wanted values outputs of the graph. ERR_UNKNOWN_NAME with the nearest name;
  * ERR_ACCEPT if the answer's format cannot say what is wanted. */
 bool evaluation_select(evaluation *e, error *err);
@@ -57,8 +70,9 @@ bool evaluation_select(evaluation *e, error *err);
 /* Makes what is to be stored outputs of the graph, and notes what is to be deleted. */
 bool evaluation_select_stored(evaluation *e, error *err);
 
-/* The value of a name, or of a part of it ("q:1"). ERR_UNKNOWN_NAME if there is none. */
-bool evaluation_find(evaluation *e, const char *reference, value *result, error *err);
+/* Takes from the graph what its outputs need, with the replacements made, and finds what
+ * its inputs are run with. */
+bool evaluation_replace(evaluation *e, error *err);
 
 /* Commits what is to be stored and deleted, if anything. */
 bool evaluation_store(evaluation *e, error *err);

@@ -15,8 +15,12 @@ route_handle about_info, about_limits, about_dtypes, about_api;
 route_handle page_home, page_docs, page_problem, page_style;
 
 /* eval.c: programs and graphs are computed */
-route_open eval_open;
-route_handle eval_handle;
+route_open eval_open, run_open;
+route_handle eval_handle, run_handle;
+
+/* graphs.c, graph_view.c: stored graphs */
+route_open graph_open;
+route_handle graph_put, graph_get, graph_delete, graphs_list;
 
 /* variables.c, variable_meta.c, variable_attributes.c: named tensors */
 route_open variable_open, attributes_open;

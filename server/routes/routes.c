@@ -18,6 +18,11 @@
         ERR_CYCLE, ERR_GRAPH_SIZE, ERR_RESULT_SIZE, ERR_WORK, ERR_LOOP, \
         ERR_NOT_IMPLEMENTED
 
+/* What building a graph can meet. */
+#define GRAPH_ERRORS BODY_ERRORS, ERR_SYNTAX, ERR_UNKNOWN_NAME, ERR_UNKNOWN_OP, \
+        ERR_UNKNOWN_ATTR, ERR_ARGUMENT, ERR_SHAPE, ERR_DTYPE, ERR_INDEX, ERR_AXIS, ERR_LINALG, \
+        ERR_CYCLE, ERR_GRAPH_SIZE, ERR_WORK, ERR_LOOP, ERR_NOT_IMPLEMENTED
+
 #define WRITE_ERRORS ERR_NAME, ERR_NAME_KIND, ERR_PRECONDITION, ERR_CONFLICT, ERR_DISK, ERR_QUOTA, \
         ERR_VARIABLE_QUOTA, ERR_READ_ONLY, ERR_STORAGE
 
@@ -121,6 +126,42 @@ static const route table[] = {
         .errors = {ERR_JSON, ERR_JSON_DEPTH, ERR_JSON_LIMIT, ERR_REQUEST, ERR_NOT_FOUND,
                    WRITE_ERRORS},
         .summary = "Sets the attributes of a variable: any JSON object of up to 64 KiB.",
+    },
+    /* ---- Graphs ---- */
+    {
+        .method = "GET", .pattern = "/v1/graphs", .handle = graphs_list,
+        .gives = JSON, .gives_schema = "Graphs", .query = "prefix limit cursor",
+        .errors = {ERR_REQUEST},
+        .summary = "Names and metadata of stored graphs, page by page, in the order of their names.",
+    },
+    {
+        .method = "GET", .pattern = "/v1/graphs/{name}", .handle = graph_get,
+        .traits = ROUTE_WORKER,
+        .gives = JSON " text/plain text/vnd.graphviz image/svg+xml",
+        .gives_schema = "StoredGraph", .query = "view optimized expand style strict",
+        .errors = {GRAPH_ERRORS, ERR_NAME, ERR_NOT_FOUND, ERR_INTEGRITY, ERR_TIME, ERR_RESULT_SIZE},
+        .summary = "A stored graph: as it was put, or as text or a picture of it.",
+    },
+    {
+        .method = "PUT", .pattern = "/v1/graphs/{name}", .open = graph_open, .handle = graph_put,
+        .traits = ROUTE_WORKER, .takes = JSON, .takes_schema = "StoredGraph",
+        .gives = JSON, .gives_schema = "GraphMeta", .query = "durability",
+        .errors = {GRAPH_ERRORS, WRITE_ERRORS},
+        .summary = "Stores a graph or program under a name, once its types are right; 201 if the name is new.",
+    },
+    {
+        .method = "DELETE", .pattern = "/v1/graphs/{name}", .handle = graph_delete,
+        .traits = ROUTE_WORKER, .query = "durability", .status = 204,
+        .errors = {ERR_NOT_FOUND, ERR_REQUEST, WRITE_ERRORS},
+        .summary = "Removes a stored graph.",
+    },
+    {
+        .method = "POST", .pattern = "/v1/graphs/{name}/run", .open = run_open,
+        .handle = run_handle, .traits = ROUTE_WORKER, .takes = TENSORS,
+        .takes_schema = "RunRequest", .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer",
+        .query = "format",
+        .errors = {EVALUATION_ERRORS, WRITE_ERRORS, ERR_NOT_FOUND, ERR_INTEGRITY},
+        .summary = "Evaluates a stored graph, or any part of it, and updates variables with the results.",
     },
     /* ---- For people ---- */
     {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/routes/stored.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/name.h"
 
-enum { NEAREST_NAMES_MAX = 20000, PAGE = 256 };
+enum { NEAREST_NAMES_MAX = 20000, PAGE = 256, LIMIT_USUAL = 100, LIMIT_MAX = 1000 };
 
 /* ---- Names ------------------------------------------------------------------------------- */
 
@@ -18,7 +20,7 @@ const char *stored_name(const http_request *r, error *err)
     return name_normalise(r->arena, name, strlen(name), err);
 }
 
-const char *stored_nearest(const snapshot *n, const char *name, arena *a)
+const char *stored_nearest(const snapshot *n, entry_kind kind, const char *name, arena *a)
 {
     const entry *page[PAGE];
     const char *after = "", *best = NULL;
@@ -26,7 +28,7 @@ const char *stored_nearest(const snapshot *n, const char *name, arena *a)
     size_t count = PAGE;
 
     for (int seen = 0; count == PAGE && seen < NEAREST_NAMES_MAX; seen += PAGE) {
-        count = snapshot_list(n, ENTRY_VARIABLE, "", after, page, PAGE);
+        count = snapshot_list(n, kind, "", after, page, PAGE);
         for (size_t i = 0; i < count; i++) {
             const int distance = text_distance(name, page[i]->name, least);
 
@@ -40,17 +42,18 @@ const char *stored_nearest(const snapshot *n, const char *name, arena *a)
     return best == NULL ? NULL : arena_copy(a, best, strlen(best));
 }
 
-const entry *stored_find(const snapshot *n, const char *name, error *err)
+const entry *stored_find(const snapshot *n, entry_kind kind, const char *name, error *err)
 {
     const entry *e = snapshot_find(n, name);
     const char *near;
     arena *a;
 
-    if (e != NULL && e->kind == ENTRY_VARIABLE)
+    if (e != NULL && e->kind == kind)
         return e;
     a = arena_new();
-    near = stored_nearest(n, name, a);
-    error_set(err, ERR_NOT_FOUND, "There is no variable '%s'.", name);
+    near = stored_nearest(n, kind, name, a);
+    error_set(err, ERR_NOT_FOUND, "There is no %s '%s'.",
+              kind == ENTRY_VARIABLE ? "variable" : "graph", name);
     error_suggest(err, near);
     arena_free(a);
     return NULL;
@@ -72,6 +75,49 @@ bool stored_durability(const http_request *r, durability *result, error *err)
     }
     return word == NULL ||
            error_set(err, ERR_REQUEST, "durability is disk, process or memory, not '%.40s'.", word);
+}
+
+/* ---- Pages
+ * ---------------------------------------------------------------------------------------- */
+
+bool stored_limit(const http_request *r, size_t *limit, error *err)
+{
+    const char *text = http_query(r, "limit");
+    char *end;
+    long n = text == NULL ? LIMIT_USUAL : strtol(text, &end, 10);
+
+    if (text != NULL && (*text == '\0' || *end != '\0' || n < 1 || n > LIMIT_MAX))
+        return error_set(err, ERR_REQUEST, "limit is 1 to %d, not '%.40s'.", LIMIT_MAX, text);
+    *limit = (size_t)n;
+    return true;
+}
+
+/* Adds a word to an address, with what is special in addresses escaped. */
+static void add_escaped(text *to, const char *word)
+{
+    for (; *word != '\0'; word++) {
+        if (isalnum((unsigned char)*word) || *word == '_')
+            text_add_char(to, *word);
+        else
+            text_addf(to, "%%%02X", (unsigned char)*word);
+    }
+}
+
+void stored_link_next(http_request *r, const char *path, const char *prefix, size_t limit,
+                      const char *cursor)
+{
+    text link;
+
+    text_init(&link);
+    text_addf(&link, "<%s?limit=%zu&cursor=", path, limit);
+    add_escaped(&link, cursor);
+    if (prefix[0] != '\0') {
+        text_add(&link, "&prefix=");
+        add_escaped(&link, prefix);
+    }
+    text_add(&link, ">; rel=\"next\"");
+    answer_header(r, "Link", link.bytes);
+    text_clear(&link);
 }
 
 /* ---- Headers of answers -----------------------------------------------------------------------

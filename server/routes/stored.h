@@ -7,14 +7,22 @@
 /* The name in the path, in normal form. NULL and ERR_NAME. */
 const char *stored_name(const http_request *r, error *err);
 
-/* The variable of a name. NULL and ERR_NOT_FOUND with the nearest name. */
-const entry *stored_find(const snapshot *n, const char *name, error *err);
+/* The variable, or graph, of a name. NULL and ERR_NOT_FOUND with the nearest name. */
+const entry *stored_find(const snapshot *n, entry_kind kind, const char *name, error *err);
 
-/* The nearest stored name, in a; NULL if none is near. Looks at a bounded number. */
-const char *stored_nearest(const snapshot *n, const char *name, arena *a);
+/* The nearest stored name of a kind, in a; NULL if none is near. Looks at a bounded
+ * number. */
+const char *stored_nearest(const snapshot *n, entry_kind kind, const char *name, arena *a);
 
 /* What ?durability= says; disk if it is not said. ERR_REQUEST for another word. */
 bool stored_durability(const http_request *r, durability *result, error *err);
+
+/* What ?limit= says of a page. ERR_REQUEST for what is no number in its range. */
+bool stored_limit(const http_request *r, size_t *limit, error *err);
+
+/* Sets the header Link to the next page of a list. */
+void stored_link_next(http_request *r, const char *path, const char *prefix, size_t limit,
+                      const char *cursor);
 
 /* Sets the header ETag to that of an entry in a form (a word: "json", "npy"). */
 void stored_answer_etag(services *s, http_request *r, const entry *e, const char *form);

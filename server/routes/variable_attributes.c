@@ -34,9 +34,10 @@ static bool put(services *s, http_request *r, const char *name, const text *body
 {
     txn *x = txn_new(s->storage, NULL, d);
     commit_result done;
-    const bool ok =
-        stored_find(txn_base(x), name, err) != NULL && stored_expect(s, r, x, name, err) &&
-        txn_put_attributes(x, name, body->bytes, body->length, err) && txn_commit(x, &done, err);
+    const bool ok = stored_find(txn_base(x), ENTRY_VARIABLE, name, err) != NULL &&
+                    stored_expect(s, r, x, name, err) &&
+                    txn_put_attributes(x, name, body->bytes, body->length, err) &&
+                    txn_commit(x, &done, err);
 
     if (ok) {
         stored_answer_number(r, "Tensord-Commit", done.commit);
@@ -75,7 +76,7 @@ bool attributes_get(services *s, http_request *r, error *err)
 {
     const char *name = stored_name(r, err);
     snapshot *n = name != NULL ? storage_snapshot(s->storage) : NULL;
-    const entry *e = n != NULL ? stored_find(n, name, err) : NULL;
+    const entry *e = n != NULL ? stored_find(n, ENTRY_VARIABLE, name, err) : NULL;
     const bool ok = e != NULL && answer_attributes(s, r, e, err);
 
     snapshot_unref(n);

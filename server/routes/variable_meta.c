@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/routes/variable_meta.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-
 #include "engine/base/clock.h"
 #include "server/routes/handlers.h"
 #include "server/routes/stored.h"
@@ -128,7 +125,7 @@ bool variable_meta(services *s, http_request *r, error *err)
 {
     const char *name = stored_name(r, err);
     snapshot *n = name != NULL ? storage_snapshot(s->storage) : NULL;
-    const entry *e = n != NULL ? stored_find(n, name, err) : NULL;
+    const entry *e = n != NULL ? stored_find(n, ENTRY_VARIABLE, name, err) : NULL;
     const bool ok = e != NULL && answer_meta(s, r, e, err);
 
     snapshot_unref(n);
@@ -136,47 +133,6 @@ bool variable_meta(services *s, http_request *r, error *err)
 }
 
 /* ---- GET /v1/variables ----------------------------------------------------------------------- */
-
-enum { PAGE_USUAL = 100, PAGE_MAX = 1000 };
-
-static bool read_limit(const http_request *r, size_t *limit, error *err)
-{
-    const char *text = http_query(r, "limit");
-    char *end;
-    long n = text == NULL ? PAGE_USUAL : strtol(text, &end, 10);
-
-    if (text != NULL && (*text == '\0' || *end != '\0' || n < 1 || n > PAGE_MAX))
-        return error_set(err, ERR_REQUEST, "limit is 1 to %d, not '%.40s'.", PAGE_MAX, text);
-    *limit = (size_t)n;
-    return true;
-}
-
-/* Adds a word to an address, with what is special in addresses escaped. */
-static void add_escaped(text *to, const char *word)
-{
-    for (; *word != '\0'; word++) {
-        if (isalnum((unsigned char)*word) || *word == '_')
-            text_add_char(to, *word);
-        else
-            text_addf(to, "%%%02X", (unsigned char)*word);
-    }
-}
-
-static void link_next(http_request *r, const char *prefix, size_t limit, const char *cursor)
-{
-    text link;
-
-    text_init(&link);
-    text_addf(&link, "</v1/variables?limit=%zu&cursor=", limit);
-    add_escaped(&link, cursor);
-    if (prefix[0] != '\0') {
-        text_add(&link, "&prefix=");
-        add_escaped(&link, prefix);
-    }
-    text_add(&link, ">; rel=\"next\"");
-    answer_header(r, "Link", link.bytes);
-    text_clear(&link);
-}
 
 static bool answer_page(services *s, http_request *r, const snapshot *n, size_t limit, error *err)
 {
@@ -201,7 +157,7 @@ static bool answer_page(services *s, http_request *r, const snapshot *n, size_t 
     text_add_char(&body, '\n');
     answer_text(r, 200, "application/json", &body);
     if (count > limit)
-        link_next(r, prefix, limit, page[limit - 1]->name);
+        stored_link_next(r, "/v1/variables", prefix, limit, page[limit - 1]->name);
     return true;
 }
 
@@ -211,7 +167,7 @@ bool variables_list(services *s, http_request *r, error *err)
     size_t limit = 0;
     bool ok;
 
-    if (!read_limit(r, &limit, err))
+    if (!stored_limit(r, &limit, err))
         return false;
     n = storage_snapshot(s->storage);
     ok = answer_page(s, r, n, limit, err);

@@ -77,7 +77,7 @@ bool variable_get(services *s, http_request *r, error *err)
 {
     const char *name = stored_name(r, err);
     snapshot *n = name != NULL ? storage_snapshot(s->storage) : NULL;
-    const entry *e = n != NULL ? stored_find(n, name, err) : NULL;
+    const entry *e = n != NULL ? stored_find(n, ENTRY_VARIABLE, name, err) : NULL;
     bool ok = e != NULL;
 
     if (ok) {
@@ -171,7 +171,8 @@ bool variable_delete(services *s, http_request *r, error *err)
     if (name == NULL || !stored_durability(r, &d, err))
         return false;
     x = txn_new(s->storage, NULL, d);
-    ok = stored_find(txn_base(x), name, err) != NULL && stored_expect(s, r, x, name, err);
+    ok = stored_find(txn_base(x), ENTRY_VARIABLE, name, err) != NULL &&
+         stored_expect(s, r, x, name, err);
     if (ok) {
         txn_delete(x, name);
         ok = txn_commit(x, &done, err);

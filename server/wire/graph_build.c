@@ -50,7 +50,7 @@ static bool missing_argument(const item *x, int i, error *err)
            error_set(err, ERR_ARGUMENT, "%s: argument %d cannot be left out", x->op->name, i);
 }
 
-static bool argument_value(reading *r, const item *x, int i, value *result, error *err)
+bool reading_argument_value(reading *r, const item *x, int i, value *result, error *err)
 {
     const argument *a = &x->arguments[i];
 
@@ -68,7 +68,7 @@ static value *argument_values(reading *r, const item *x, error *err)
     value *values = arena_array(r->arena, (size_t)x->argument_count + OP_PARAMS, sizeof *values);
 
     for (int i = 0; i < x->argument_count; i++) {
-        if (!argument_value(r, x, i, &values[i], err)) {
+        if (!reading_argument_value(r, x, i, &values[i], err)) {
             reading_fault_at(x, x->arguments[i].written, err);
             return NULL;
         }
@@ -111,7 +111,7 @@ static bool build_constant(reading *r, item *x, error *err)
     if (x->argument_count != 1 || x->arguments[0].constant == NULL)
         return error_set(err, ERR_ARGUMENT, "constant takes one argument, a number or tensor");
     x->output_count = 1;
-    return argument_value(r, x, 0, &x->outputs[0], err);
+    return reading_argument_value(r, x, 0, &x->outputs[0], err);
 }
 
 static bool build_node(reading *r, item *x, error *err)
@@ -146,7 +146,9 @@ bool reading_build(reading *r, int at, error *err)
     for (int i = 0; i < x->frame_count; i++)
         if (!end_subgraph(r, x->first_frame + i, err))
             return false;
-    if (!(x->op == &op_constant ? build_constant(r, x, err) : build_node(r, x, err)))
+    if (!(x->op == &op_constant ? build_constant(r, x, err)
+          : x->op->body != NULL ? reading_build_call(r, x, err)
+                                : build_node(r, x, err)))
         return false;
     if (x->named)
         graph_name(x->outputs[0], x->name);

@@ -11,29 +11,25 @@
  * that is left out. args are the operation's tensors only; the rest is in attrs, by
  * the parameters' names: a list is a tuple, {"ref": ..} a computed number, an object
  * with nodes a sub-graph, whose names reach into the graph around it. The operation
- * "constant", which only graphs have, gives its one argument a name.
+ * "constant", which only graphs have, gives its one argument a name. Of a stored graph
+ * args are the inputs in its order, attrs those that are given by name, and what is left
+ * out is the stored variable of that name.
  *
  * Reading takes the order of nodes from their references, so the order in the text
  * is free; a cycle is an error that lists it. Nothing here recurs on what a caller
  * wrote: all nodes, however deep they stand, become one flat list first.
  *
- * Reading order: graph_json.h, graph_private.h, graph_read.c, graph_declared.c,
+ * Reading order: graph_json.h, declared.h, graph_private.h, graph_read.c, graph_call.c,
  * graph_sort.c, graph_build.c, graph_attr.c, graph_write.c. */
 #pragma once
 
-#include "engine/base/table.h"
-#include "engine/graph/graph.h"
-#include "engine/lang/lang.h"
-#include "server/wire/value.h"
+#include "server/wire/declared.h"
 
 /* What was read. Lives in the graph's arena. */
 typedef struct graph_json {
     graph *graph;
-    const lang_scope *scope;
     struct reading *reading; /* private: the nodes */
-    table declared;          /* "inputs": names -> declarations */
-    table external;          /* names resolved so far -> their value */
-    table lengths;           /* symbols of shapes -> what they stand for */
+    declared declared;       /* "inputs", over the caller's scope */
     int output_count;
     const char **output_names; /* as written */
     value *outputs;
@@ -41,19 +37,22 @@ typedef struct graph_json {
 
 /* Builds in g, which is empty, the graph that object describes. Names that are
  * neither nodes nor known to the graph come from scope (which may know more than the
- * declared inputs); what comes for a declared input must fit its declaration, and is
- * cast to its type where that loses nothing. The graph's outputs are not added to g:
+ * declared inputs, and must live as long as result); mode says what happens to those that
+ * are declared (declared.h). The graph's outputs are not added to g:
  * the caller chooses. False and an error with a JSON pointer, and the node's name
  * where there is one: ERR_MEMBER, ERR_REQUEST, ERR_NAME, ERR_UNKNOWN_OP,
  * ERR_UNKNOWN_NAME, ERR_UNKNOWN_ATTR, ERR_ARGUMENT, ERR_CYCLE, and those of
  * graph_apply. */
 bool graph_json_read(graph *g, const wire_value *object, const lang_scope *scope,
-                     graph_json *result, error *err);
+                     declared_mode mode, graph_json *result, error *err);
 
 /* The value that a reference names: of a node, an input, or what the scope knows. No
  * node if there is none (the caller says so); false and an error if it has no such
  * output or cannot be had. */
 bool graph_json_find(graph_json *j, const char *reference, value *result, error *err);
+
+/* Whether a node has the name. */
+bool graph_json_has(const graph_json *j, const char *name);
 
 /* The nearest name there is, or NULL. */
 const char *graph_json_nearest(const graph_json *j, const char *name);

@@ -89,10 +89,20 @@ bool reading_value(reading *r, const place *p, value *result, error *err);
 bool reading_outputs(reading *r, int frame, int *count, place **places, const char ***names,
                      error *err);
 
-/* ---- graph_declared.c: inputs ---------------------------------------------------------- */
+/* Reads one argument of an item. */
+bool reading_argument(reading *r, int at, const wire_value *v, argument *result, error *err);
 
-/* Reads "inputs" of the whole graph. */
-bool declared_read(graph_json *j, const wire_value *inputs, error *err);
+/* ---- graph_call.c: operations whose meaning is a graph ---------------------------------- */
+
+/* Reads the arguments of an item of such an operation: args by their place, attrs by
+ * their names. */
+bool reading_call_arguments(reading *r, int at, error *err);
+
+/* Builds it. */
+bool reading_build_call(reading *r, item *x, error *err);
 
 /* What stands for a name outside of the graph's nodes. */
-bool declared_resolve(graph_json *j, const char *name, value *result, error *err);
+bool reading_external(graph_json *j, const char *name, value *result, error *err);
+
+/* The value of an argument that is given. */
+bool reading_argument_value(reading *r, const item *x, int i, value *result, error *err);

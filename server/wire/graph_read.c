@@ -55,7 +55,7 @@ static bool locate_outside(reading *r, const char *text, const char *name, place
     const char *near;
 
     p->item = -1;
-    if (!declared_resolve(r->json, name, &p->outside, err))
+    if (!reading_external(r->json, name, &p->outside, err))
         return false;
     if (p->outside.node == NULL) {
         near = graph_json_nearest(r->json, name);
@@ -89,6 +89,13 @@ const wire_value *reading_reference(const wire_value *v, bool in_attrs)
     return ref != NULL && wire_type_of(ref) == WIRE_STRING ? ref : NULL;
 }
 
+bool reading_external(graph_json *j, const char *name, value *result, error *err)
+{
+    const lang_scope scope = declared_scope(&j->declared);
+
+    return scope.resolve(scope.context, j->graph, name, result, err);
+}
+
 /* ---- The lists ------------------------------------------------------------------------- */
 
 void reading_add_edge(reading *r, int from, int to)
@@ -116,7 +123,7 @@ static bool add_named(reading *r, int at, const wire_value *node, error *err)
 
     if (name == NULL)
         return reading_fault_at(NULL, node, err);
-    if (f->outer < 0 && table_get(&r->json->declared, name) != NULL)
+    if (f->outer < 0 && table_get(&r->json->declared.types, name) != NULL)
         return wire_fault(node, err, ERR_REQUEST, "'%s' is the name of an input and of a node",
                           name);
     *number = add_item(r, node, name, true, at);
@@ -151,6 +158,13 @@ static int add_frame(reading *r, const wire_value *object, int outer, graph *g, 
 
 /* ---- One node ---------------------------------------------------------------------------- */
 
+static bool find_defined(reading *r, item *x, const char *name, error *err)
+{
+    const lang_scope scope = declared_scope(&r->json->declared);
+
+    return x->op != NULL || scope.find_op(scope.context, name, &x->op, err);
+}
+
 static bool find_op(reading *r, int at, error *err)
 {
     static const char *const members[] = {"op", "args", "attrs"};
@@ -168,6 +182,8 @@ static bool find_op(reading *r, int at, error *err)
         return false;
     name = wire_string(op, &n);
     x->op = strcmp(name, op_constant.name) == 0 ? &op_constant : op_find(name, n);
+    if (!find_defined(r, x, name, err))
+        return reading_fault_at(x, op, err);
     if (x->op != NULL)
         return true;
     near = op_nearest(name, n);
@@ -177,7 +193,7 @@ static bool find_op(reading *r, int at, error *err)
     return reading_fault_at(x, op, err);
 }
 
-static bool read_argument(reading *r, int at, const wire_value *v, argument *result, error *err)
+bool reading_argument(reading *r, int at, const wire_value *v, argument *result, error *err)
 {
     const wire_value *ref = reading_reference(v, false);
     const int within = r->items[at].frame;
@@ -213,7 +229,7 @@ static bool read_arguments(reading *r, int at, error *err)
         return false;
     list = arena_array(r->arena, wire_count(args) + 1, sizeof *list);
     for (const wire_value *v = wire_first(args); v != NULL; v = wire_next(v))
-        if (!read_argument(r, at, v, &list[n++], err))
+        if (!reading_argument(r, at, v, &list[n++], err))
             return false;
     r->items[at].arguments = list;
     r->items[at].argument_count = n;
@@ -262,8 +278,11 @@ static bool read_item(reading *r, int at, error *err)
     const wire_value *object = r->items[at].object;
 
     r->items[at].first_edge = r->edge_count;
-    if (find_op(r, at, err) && read_arguments(r, at, err) && reading_attr_references(r, at, err) &&
-        read_subgraphs(r, at, err))
+    if (find_op(r, at, err) &&
+        (r->items[at].op->body != NULL
+             ? reading_call_arguments(r, at, err)
+             : read_arguments(r, at, err) && reading_attr_references(r, at, err) &&
+                   read_subgraphs(r, at, err)))
         return true;
     return reading_fault_at(&r->items[at], object, err);
 }
@@ -329,17 +348,14 @@ static bool build_all(reading *r, error *err)
 }
 
 bool graph_json_read(graph *g, const wire_value *object, const lang_scope *scope,
-                     graph_json *result, error *err)
+                     declared_mode mode, graph_json *result, error *err)
 {
-    const wire_value *inputs = wire_member(object, "inputs");
     reading *r = arena_alloc(g->arena, sizeof *r);
 
     *r = (reading){.json = result, .arena = g->arena};
-    *result = (graph_json){.graph = g, .scope = scope, .reading = r};
-    table_init(&result->declared, g->arena);
-    table_init(&result->external, g->arena);
-    table_init(&result->lengths, g->arena);
-    if ((inputs != NULL && !declared_read(result, inputs, err)) ||
+    *result = (graph_json){.graph = g, .reading = r};
+    declared_init(&result->declared, g->arena, scope, mode);
+    if (!declared_read(&result->declared, wire_member(object, "inputs"), err) ||
         add_frame(r, object, -1, g, err) < 0)
         return false;
     for (int i = 0; i < r->item_count; i++)
@@ -362,32 +378,30 @@ bool graph_json_find(graph_json *j, const char *reference, value *result, error 
     p.item = find_item(r, 0, name);
     if (p.item >= 0)
         return reading_value(r, &p, result, err);
-    return declared_resolve(j, name, result, err) &&
+    return reading_external(j, name, result, err) &&
            (p.output == 0 || result->node == NULL ||
             error_set(err, ERR_ARGUMENT, "'%.60s': its only output is 0", reference));
 }
 
-/* The nearer of a name found before and the keys of a table. */
-static const char *nearest_key(const table *t, const char *name, const char *best, int *least)
+bool graph_json_has(const graph_json *j, const char *name)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        const int distance = text_distance(name, t->entries[i].key, *least);
-
-        if (distance < *least) {
-            *least = distance;
-            best = t->entries[i].key;
-        }
-    }
-    return best;
+    return find_item(j->reading, 0, name) >= 0;
 }
 
 const char *graph_json_nearest(const graph_json *j, const char *name)
 {
+    const table *names = &j->reading->frames[0].names;
+    const lang_scope scope = declared_scope((declared *)&j->declared);
+    const char *best = NULL;
     int least = 3;
-    const char *best = nearest_key(&j->declared, name, NULL, &least);
 
-    best = nearest_key(&j->reading->frames[0].names, name, best, &least);
-    if (best == NULL && j->scope != NULL && j->scope->nearest != NULL)
-        best = j->scope->nearest(j->scope->context, name);
-    return best;
+    for (size_t i = 0; i < names->count; i++) {
+        const int distance = text_distance(name, names->entries[i].key, least);
+
+        if (distance < least) {
+            least = distance;
+            best = names->entries[i].key;
+        }
+    }
+    return best != NULL ? best : scope.nearest(scope.context, name);
 }

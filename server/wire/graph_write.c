@@ -159,7 +159,7 @@ static void add_key(printer *p, const char *key, const attr *a)
     text t;
 
     text_init(&t);
-    lang_index_write(a, &t);
+    op_key_write(a, NULL, &t);
     json_string(&p->json, key, t.bytes);
     text_clear(&t);
 }
@@ -296,17 +296,14 @@ static void add_inputs(printer *p, const graph *g)
     json_begin(&p->json, "inputs", '{');
     for (int i = 0; i < g->input_count; i++) {
         const type *t = value_type(g->inputs[i]);
+        text lengths;
 
         json_begin(&p->json, g->inputs[i].node->name, '{');
         json_string(&p->json, "dtype", dtype_name(t->dtype));
-        json_begin(&p->json, "shape", '[');
-        for (int k = 0; k < t->shape.rank; k++) {
-            if (t->shape.length[k] == LENGTH_UNKNOWN)
-                json_raw(&p->json, NULL, "null");
-            else
-                json_int(&p->json, NULL, t->shape.length[k]);
-        }
-        json_end(&p->json, ']');
+        text_init(&lengths);
+        declaration_write_lengths(g->inputs[i].node->declared, &t->shape, &lengths);
+        json_raw(&p->json, "shape", lengths.bytes);
+        text_clear(&lengths);
         json_end(&p->json, '}');
     }
     json_end(&p->json, '}');

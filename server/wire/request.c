@@ -311,7 +311,7 @@ static bool read_store(const wire_value *v, arena *a, void *to, error *err)
 
 /* ---- The members ------------------------------------------------------------------------- */
 
-enum { EVAL = 1, RUN = 2, GRAD = 4 };
+enum { EVAL = 1, RUN = 2, GRAD = 4, GRAPH = 8 };
 
 static const struct member {
     const char *name;
@@ -319,11 +319,14 @@ static const struct member {
     bool (*read)(const wire_value *v, arena *a, void *to, error *err);
     size_t to; /* in a wire_request */
 } members[] = {
-    {"program", EVAL, read_text, offsetof(wire_request, program)},
-    {"graph", EVAL, read_object, offsetof(wire_request, graph)},
+    {"program", EVAL | GRAPH, read_text, offsetof(wire_request, program)},
+    {"graph", EVAL | GRAPH, read_object, offsetof(wire_request, graph)},
     {"inputs", EVAL, read_inputs, offsetof(wire_request, inputs)},
     {"outputs", EVAL, read_references, offsetof(wire_request, outputs)},
-    {"dialect", EVAL, read_dialect, offsetof(wire_request, dialect)},
+    {"outputs", GRAPH, read_references, offsetof(wire_request, results)},
+    {"dialect", EVAL | GRAPH, read_dialect, offsetof(wire_request, dialect)},
+    {"inputs", GRAPH, read_object, offsetof(wire_request, declared)},
+    {"params", GRAPH, read_names, offsetof(wire_request, params)},
     {"feeds", RUN, read_inputs, offsetof(wire_request, feeds)},
     {"fetches", RUN, read_references, offsetof(wire_request, fetches)},
     {"updates", RUN, read_updates, offsetof(wire_request, updates)},
@@ -367,6 +370,18 @@ static bool read_members(const wire_value *root, int request, const char *what, 
     return true;
 }
 
+/* Whether there is exactly one of program and graph. */
+static bool check_either(const wire_value *root, const char *what, const wire_request *r,
+                         error *err)
+{
+    if (r->program == NULL && r->graph == NULL)
+        return wire_fault(root, err, ERR_REQUEST,
+                          "%s needs 'program' (text) or 'graph' (an object)", what);
+    if (r->program != NULL && r->graph != NULL)
+        return wire_fault(root, err, ERR_REQUEST, "%s has 'program' or 'graph', not both", what);
+    return true;
+}
+
 bool wire_read_eval(const wire_value *root, const char *program, arena *a, wire_request *result,
                     error *err)
 {
@@ -377,13 +392,34 @@ bool wire_read_eval(const wire_value *root, const char *program, arena *a, wire_
                           "the program is given in the body and in the query");
     if (program != NULL)
         result->program = program;
-    if (result->program == NULL && result->graph == NULL)
-        return wire_fault(root, err, ERR_REQUEST,
-                          "an eval request needs 'program' (text) or 'graph' (an object)");
-    if (result->program != NULL && result->graph != NULL)
-        return wire_fault(root, err, ERR_REQUEST,
-                          "an eval request has 'program' or 'graph', not both");
+    return check_either(root, "an eval request", result, err);
+}
+
+/* A graph object has these members itself. */
+static bool check_program_only(const wire_value *root, const wire_request *r, error *err)
+{
+    static const char *const members_of_program[] = {"inputs", "params", "outputs", "dialect"};
+
+    for (int i = 0; r->graph != NULL && i < 4; i++) {
+        const wire_value *v = wire_member(root, members_of_program[i]);
+
+        if (v != NULL)
+            return wire_fault(v, err, ERR_REQUEST, "'%s' of a graph stands inside of 'graph'",
+                              members_of_program[i]);
+    }
     return true;
+}
+
+bool wire_read_graph(const wire_value *root, arena *a, wire_request *result, error *err)
+{
+    const wire_value *params;
+
+    if (!read_members(root, GRAPH, "a stored graph", a, result, err) ||
+        !check_either(root, "a stored graph", result, err) ||
+        !check_program_only(root, result, err))
+        return false;
+    params = result->graph != NULL ? wire_member(result->graph, "params") : NULL;
+    return params == NULL || read_names(params, a, &result->params, err);
 }
 
 bool wire_read_run(const wire_value *root, arena *a, wire_request *result, error *err)

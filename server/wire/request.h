@@ -48,12 +48,16 @@ typedef enum wire_durability { WIRE_DISK, WIRE_PROCESS, WIRE_MEMORY } wire_durab
 typedef enum wire_isolation { WIRE_SERIALIZABLE, WIRE_SNAPSHOT } wire_isolation;
 
 typedef struct wire_request {
-    /* eval: exactly one of the two */
+    /* eval, and a graph to be stored: exactly one of the first two */
     const char *program;     /* NULL */
     const wire_value *graph; /* NULL; an object */
-    wire_inputs inputs;      /* none */
+    wire_inputs inputs;      /* none; eval only */
     wire_names outputs;      /* none */
     wire_dialect dialect;    /* numpy */
+    /* a program to be stored */
+    const wire_value *declared; /* "inputs": NULL; an object */
+    wire_names results;         /* "outputs"; none: the value of the last expression */
+    wire_names params;          /* of a graph too; none: in the order of their appearance */
     /* run */
     wire_inputs feeds;        /* none */
     wire_names fetches;       /* none: the graph's outputs */
@@ -81,6 +85,8 @@ typedef struct wire_request {
 /* An eval request; program is what the query says (?program=), or NULL. */
 bool wire_read_eval(const wire_value *root, const char *program, arena *a, wire_request *result,
                     error *err);
+/* A graph to be stored, or stored. */
+bool wire_read_graph(const wire_value *root, arena *a, wire_request *result, error *err);
 bool wire_read_run(const wire_value *root, arena *a, wire_request *result, error *err);
 bool wire_read_grad(const wire_value *root, arena *a, wire_request *result, error *err);
 

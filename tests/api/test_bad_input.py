@@ -421,7 +421,7 @@ TIMES = [
     (422, "time-limit", evaluation(program="y = arange(5e7)\ncumsum(y).sum()", timeout_ms=5)),
     (422, "time-limit", evaluation(program="nonzero(rand((8000, 8000)))[0].sum()", timeout_ms=5)),
     (501, "not-implemented", evaluation(program="1", trace=True)),
-    (501, "not-implemented", evaluation(program="1", givens={"x": 1})),
+    (422, "unknown-name", evaluation(program="1", givens={"x": 1})),
 ]
 
 KNOWN = {"x": [1, 2, 3], "m": [[1, 2], [3, 4]]}

@@ -135,6 +135,10 @@ def check(answer, text):
     if found:
         with open(os.path.join(EXAMPLES, found[1]), "rb") as file:
             return answer.body == file.read(), answer.body[:100]
+    found = re.match(r"text ([=:]) (.*)$", text)
+    if found:
+        body, expected = answer.body.decode(), json.loads(found[2])
+        return (body == expected if found[1] == "=" else expected in body), body[:3000]
     if text == "body is empty":
         return answer.body == b"", answer.body[:100]
     found = re.match(r"(\S+) ([=~:]) (.*)$", text)

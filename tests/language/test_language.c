@@ -41,7 +41,7 @@ static bool no_name(void *context, graph *g, const char *name, value *result, er
 static bool build(run *r, lang_dialect dialect, const char *words)
 {
     const lang_options options = {.dialect = dialect, .budget = &r->budget};
-    const lang_scope scope = {NULL, no_name, NULL};
+    const lang_scope scope = {.resolve = no_name};
 
     if (!lang_build(r->graph, words, strlen(words), &options, &scope, &r->says, &r->err))
         return false;

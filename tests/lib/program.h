@@ -64,7 +64,7 @@ static inline const char *program_nearest(void *context, const char *name)
 static inline void program_build(program *p, lang_dialect dialect, const char *words)
 {
     const lang_options options = {.dialect = dialect};
-    const lang_scope scope = {NULL, program_resolve, program_nearest};
+    const lang_scope scope = {.resolve = program_resolve, .nearest = program_nearest};
 
     *p = (program){.arena = arena_new()};
     text_init(&p->printed);

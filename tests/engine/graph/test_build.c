@@ -7,7 +7,7 @@
 static void build_many(const char *line, int times, int node_limit, error *err)
 {
     const lang_options options = {0};
-    const lang_scope scope = {NULL, program_resolve, program_nearest};
+    const lang_scope scope = {.resolve = program_resolve, .nearest = program_nearest};
     arena *a = arena_new();
     graph *g = graph_new(a, NULL);
     lang_program says;

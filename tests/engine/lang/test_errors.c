@@ -103,7 +103,7 @@ static char *repeated(const char *part, size_t n)
 static void fails_with(const char *part, size_t n, error_kind kind)
 {
     const lang_options options = {.text_bytes_max = 16 << 20};
-    const lang_scope scope = {NULL, program_resolve, NULL};
+    const lang_scope scope = {.resolve = program_resolve};
     char *words = repeated(part, n);
     arena *a = arena_new();
     graph *g = graph_new(a, NULL);

@@ -52,7 +52,7 @@ static wire_reader *read_graph(graph *g, const char *json, budget *b, error *err
 
     assert_non_null(r);
     if (!wire_reader_feed(r, json, strlen(json), err) || !wire_reader_end(r, err) ||
-        !graph_json_read(g, wire_reader_root(r), NULL, &j, err))
+        !graph_json_read(g, wire_reader_root(r), NULL, DECLARED_GIVEN, &j, err))
         return r;
     for (int i = 0; i < j.output_count; i++)
         graph_add_output(g, j.outputs[i]);

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stored graph as it was put, and as text and pictures. */
+#include <string.h>
+
+#include "engine/base/json.h"
+#include "engine/engine.h"
+#include "engine/graph/define.h"
+#include "engine/graph/view.h"
+#include "server/routes/graphviz.h"
+#include "server/routes/handlers.h"
+#include "server/routes/library.h"
+#include "server/routes/stored.h"
+
+enum { REPORT_DEPTH = 3 }; /* of operations, in what is said of a rewrite */
+
+/* ---- What is asked ---------------------------------------------------------------------- */
+
+typedef struct view view;
+
+/* A way to show a graph. */
+typedef struct view_kind {
+    const char *name, *media; /* media: how Accept asks for it, where that says enough */
+    const char *answered;
+    void (*write)(const graph *g, text *t);
+    void (*write_structure)(const graph *g, text *t); /* style=structure */
+} view_kind;
+
+static void write_json(const graph *g, text *t)
+{
+    text_add(t, "{\"graph\":");
+    graph_json_write(g, t);
+    text_add(t, "}\n");
+}
+
+static void write_apply(const graph *g, text *t)
+{
+    view_apply(g, t);
+    text_add_char(t, '\n');
+}
+
+static const view_kind kinds[] = {
+    {"json", "application/json", "application/json", write_json, NULL},
+    {"apply", NULL, "application/json", write_apply, NULL},
+    {"debug", "text/plain", "text/plain; charset=utf-8", view_debug, NULL},
+    {"pretty", NULL, "text/plain; charset=utf-8", view_pretty, NULL},
+    {"latex", NULL, "text/plain; charset=utf-8", view_latex, NULL},
+    {"dot", "text/vnd.graphviz", "text/vnd.graphviz; charset=utf-8", view_dot, view_structure},
+    {"svg", "image/svg+xml", "image/svg+xml", view_dot, view_structure},
+    {"rewrites", NULL, "application/json", NULL, NULL},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+static const view_kind *const as_stored = &kinds[0], *const svg = &kinds[KINDS - 2],
+                              *const rewrites = &kinds[KINDS - 1];
+
+struct view {
+    const view_kind *kind;
+    bool optimized, expand, structure, strict;
+    library library;
+    library_graph stored;
+    graph *graph;
+    arena *arena;
+};
+
+static bool read_kind(const http_request *r, const view_kind **kind, error *err)
+{
+    const char *word = http_query(r, "view");
+
+    for (int i = 0; i < KINDS; i++) {
+        const char *is = word != NULL ? kinds[i].name : kinds[i].media;
+
+        if (is != NULL && strcmp(is, word != NULL ? word : route_media(r)) == 0) {
+            *kind = &kinds[i];
+            return true;
+        }
+    }
+    return error_set(
+        err, ERR_REQUEST,
+        "view is json, apply, debug, pretty, latex, dot, svg or rewrites, not '%.40s'.", word);
+}
+
+static bool read_flag(const http_request *r, const char *name, bool *flag, error *err)
+{
+    const char *word = http_query(r, name);
+
+    *flag = word != NULL && (strcmp(word, "true") == 0 || strcmp(word, "1") == 0);
+    return word == NULL || *flag || strcmp(word, "false") == 0 || strcmp(word, "0") == 0 ||
+           error_set(err, ERR_REQUEST, "%s is true or false, not '%.40s'.", name, word);
+}
+
+static bool read_view(const http_request *r, view *v, error *err)
+{
+    const char *style = http_query(r, "style");
+
+    v->structure = style != NULL && strcmp(style, "structure") == 0;
+    if (style != NULL && !v->structure && strcmp(style, "compact") != 0)
+        return error_set(err, ERR_REQUEST, "style is compact or structure, not '%.40s'.", style);
+    return read_kind(r, &v->kind, err) && read_flag(r, "optimized", &v->optimized, err) &&
+           read_flag(r, "expand", &v->expand, err) && read_flag(r, "strict", &v->strict, err);
+}
+
+/* ---- The graph that is shown ---------------------------------------------------------------- */
+
+/* Puts a graph in the place of the one that is shown. */
+static bool replace(view *v, graph *g)
+{
+    graph_release(v->graph);
+    v->graph = g;
+    return g != NULL;
+}
+
+/* Without what no output needs. */
+static bool cut(view *v, error *err)
+{
+    graph *part = graph_new(v->arena, NULL);
+    bool *needed = arena_array(v->arena, (size_t)v->graph->input_count + 1, sizeof *needed);
+    const bool ok = graph_extract(v->graph, NULL, 0, part, needed, err);
+
+    return replace(v, part) && ok;
+}
+
+static bool prepare(view *v, rewrite_log *log, void *context, error *err)
+{
+    if (v->expand && !replace(v, define_inline(v->graph, v->arena, err)))
+        return false;
+    return !(v->optimized || v->kind == rewrites) ||
+           (cut(v, err) &&
+            replace(v, engine_optimized(v->graph, v->strict, log, context, v->arena, err)) &&
+            cut(v, err));
+}
+
+/* ---- view=rewrites ----------------------------------------------------------------------------
+ */
+
+static void add_value(json_writer *w, const char *key, value v)
+{
+    text formula;
+
+    text_init(&formula);
+    view_value(v, REPORT_DEPTH, &formula);
+    json_string(w, key, formula.bytes);
+    text_clear(&formula);
+}
+
+static void add_event(void *context, const rewrite_event *e)
+{
+    json_writer *w = context;
+
+    json_begin(w, NULL, '{');
+    json_string(w, "phase", e->phase);
+    if (e->rule != NULL) {
+        text rule;
+
+        text_init(&rule);
+        text_addf(&rule, "%s -> %s", e->rule, e->rule_gives);
+        json_string(w, "rule", rule.bytes);
+        text_clear(&rule);
+    }
+    if (e->before.node != NULL)
+        add_value(w, "before", e->before);
+    add_value(w, "after", e->after);
+    json_end(w, '}');
+}
+
+static bool write_rewrites(view *v, text *t, error *err)
+{
+    json_writer w = json_to(t, false);
+    bool ok;
+
+    json_begin(&w, NULL, '{');
+    json_begin(&w, "rewrites", '[');
+    ok = prepare(v, add_event, &w, err);
+    json_end(&w, ']');
+    json_end(&w, '}');
+    text_add_char(t, '\n');
+    return ok;
+}
+
+/* ---- Answers
+ * --------------------------------------------------------------------------------------- */
+
+static bool write_view(const http_request *r, view *v, text *t, error *err)
+{
+    text picture;
+    bool ok = true;
+
+    if (v->kind == rewrites)
+        return write_rewrites(v, t, err);
+    if (!prepare(v, NULL, NULL, err))
+        return false;
+    (v->structure && v->kind->write_structure != NULL ? v->kind->write_structure
+                                                      : v->kind->write)(v->graph, t);
+    if (v->kind == svg) {
+        text_init(&picture);
+        ok = graphviz_svg(t, r->deadline_us, &picture, err);
+        text_clear(t);
+        *t = picture;
+    }
+    return ok;
+}
+
+static bool build(view *v, const entry *e, error *err)
+{
+    if (!library_load(&v->library, e->name, &v->stored.says, err) ||
+        !library_build(&v->library, e->name, &v->stored, err))
+        return library_blame(e->name, err);
+    /* A copy: the library keeps its own. */
+    v->graph = graph_new(v->arena, NULL);
+    v->graph->node_limit = v->stored.graph->node_limit;
+    return true;
+}
+
+/* Copies the stored graph into the one that is shown. */
+static bool copy(view *v, error *err)
+{
+    const graph *from = v->stored.graph;
+    graph_map *map = graph_map_new(from, v->graph);
+
+    if (!graph_map_all(map, err))
+        return false;
+    for (int i = 0; i < from->output_count; i++)
+        graph_add_output(v->graph, graph_map_get(map, from->outputs[i]));
+    return true;
+}
+
+static bool answer_view(http_request *r, view *v, const entry *e, error *err)
+{
+    text t;
+
+    text_init(&t);
+    text_add(&t, "");
+    if (!build(v, e, err) || !copy(v, err) || !write_view(r, v, &t, err)) {
+        text_clear(&t);
+        return false;
+    }
+    answer_text(r, 200, v->kind->answered, &t);
+    return true;
+}
+
+static bool answer_stored(services *s, http_request *r, const entry *e, error *err)
+{
+    buffer *kept = entry_text(s->storage, e, err);
+    text body;
+
+    if (kept == NULL)
+        return false;
+    text_init(&body);
+    text_addf(&body, "%s\n", (const char *)buffer_bytes(kept));
+    buffer_unref(kept);
+    answer_text(r, 200, "application/json", &body);
+    return true;
+}
+
+/* Only the text as it was put is the same as long as the graph is: what it means depends
+ * on variables and other graphs. */
+static bool answer_entry(services *s, http_request *r, view *v, const entry *e, error *err)
+{
+    if (v->kind != as_stored || v->optimized || v->expand)
+        return answer_view(r, v, e, err);
+    if (stored_is_known(s, r, e, "graph")) {
+        answer_empty(r, 304);
+        stored_answer_etag(s, r, e, "graph");
+        return true;
+    }
+    if (!answer_stored(s, r, e, err))
+        return false;
+    stored_answer_etag(s, r, e, "graph");
+    answer_header(r, "Cache-Control", "private, no-cache");
+    return true;
+}
+
+bool graph_get(services *s, http_request *r, error *err)
+{
+    const char *name = stored_name(r, err);
+    view *v = arena_alloc(r->arena, sizeof *v);
+    const entry *e;
+    budget budget;
+    txn *x;
+    bool ok;
+
+    if (name == NULL || !read_view(r, v, err))
+        return false;
+    budget_init(&budget, s->config->plan_bytes_max);
+    x = txn_new(s->storage, NULL, DURABILITY_DISK);
+    v->arena = r->arena;
+    library_init(&v->library, s, r->arena, x, false, &budget);
+    e = stored_find(txn_base(x), ENTRY_GRAPH, name, err);
+    ok = e != NULL && answer_entry(s, r, v, e, err);
+    if (ok)
+        stored_answer_number(r, "Tensord-Snapshot", snapshot_commit(txn_base(x)));
+    if (v->graph != NULL)
+        graph_release(v->graph);
+    library_clear(&v->library);
+    txn_free(x);
+    return ok;
+}

@@ -256,6 +256,7 @@ bool order_chain(rewriter *r, const chains *c, graph_map *map, const node *n, er
     if (result.node == NULL)
         return false;
     rewrite_report(r, "order", NULL, copy, result);
+    rewrite_keep_notes(n, result);
     graph_map_set(map, (value){(node *)n, 0}, result);
     return true;
 }

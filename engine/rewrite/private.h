@@ -36,6 +36,9 @@ void rewrite_report(const rewriter *r, const char *phase, const rule *by, value 
 bool rewrite_apply(rewriter *r, const op_def *op, const value *inputs, int count, const attr *attrs,
                    value *outputs, error *err);
 
+/* What pictures say of a node they say of what became of it. */
+void rewrite_keep_notes(const node *n, value became);
+
 /* Copies a node whose inputs are mapped, with all that a rewrite does, and maps it. */
 bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err);
 

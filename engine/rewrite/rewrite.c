@@ -356,7 +356,7 @@ static bool apply_chosen(rewriter *r, const node *n, const value *inputs, value 
         if (outputs[i].node == NULL)
             return false;
     }
-    rewrite_report(r, "choose", NULL, (value){0}, outputs[0]);
+    rewrite_report(r, "choose", NULL, (value){(node *)n, 0}, outputs[0]);
     return true;
 }
 
@@ -380,8 +380,7 @@ static bool apply_control(rewriter *r, const node *n, const value *inputs, const
 /* ---- Graphs -----------------------------------------------------------------------------------
  */
 
-/* What pictures say of a node they say of what became of it. */
-static void keep_notes(const node *n, value became)
+void rewrite_keep_notes(const node *n, value became)
 {
     if (became.node->op == &op_input || became.node->op == &op_constant)
         return;
@@ -412,7 +411,7 @@ bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
     for (int i = 0; ok && i < n->output_count; i++)
         graph_map_set(map, (value){(node *)n, i}, outputs[i]);
     if (ok && n->output_count == 1)
-        keep_notes(n, outputs[0]);
+        rewrite_keep_notes(n, outputs[0]);
     return ok;
 }
 

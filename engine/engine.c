@@ -197,6 +197,7 @@ static bool run_stage(evaluation *e, const graph *g, tensor *outputs, error *err
 typedef struct stage {
     bool *ready, *open; /* by node id */
     bool *wanted;       /* whether the stage must give the node's values */
+    bool *fixed;        /* inputs that decide a shape: they become constants */
     bool complete;      /* every node that is needed is ready */
 } stage;
 
@@ -248,16 +249,23 @@ static void want(stage *s, const node *n)
         s->wanted[n->id] = true;
 }
 
+/* Wants a value that an attribute is computed from. */
+static void want_for_attr(stage *s, const node *n)
+{
+    want(s, n);
+    s->fixed[n->id] = n->op == &op_input;
+}
+
 static void want_attrs(stage *s, const node *n)
 {
     for (int i = 0; i < n->op->attr_count; i++) {
         const attr *a = &n->attrs[i];
 
         if (a->kind == ATTR_DYNAMIC)
-            want(s, a->node);
+            want_for_attr(s, a->node);
         for (int k = 0; a->kind == ATTR_INTS && a->dynamic != NULL && k < a->n; k++)
             if (a->dynamic[k].kind == ATTR_DYNAMIC)
-                want(s, a->dynamic[k].node);
+                want_for_attr(s, a->dynamic[k].node);
     }
 }
 
@@ -292,7 +300,8 @@ static bool *needed_nodes(const graph *g, arena *a)
 static stage stage_of(const graph *g, const bool *needed, arena *a)
 {
     const size_t n = (size_t)g->count + 1;
-    stage s = {arena_array(a, n, 1), arena_array(a, n, 1), arena_array(a, n, 1), true};
+    stage s = {arena_array(a, n, 1), arena_array(a, n, 1), arena_array(a, n, 1),
+               arena_array(a, n, 1), true};
 
     for (int i = 0; i < g->count; i++) {
         const node *m = g->nodes[i];
@@ -341,11 +350,21 @@ static graph *stage_graph(const graph *g, const stage *s, const bool *needed, ar
     return part;
 }
 
-/* What is left of g once the stage's values are constants. Takes over the values. */
-static graph *rest_graph(const graph *g, const stage *s, const bool *needed, tensor *values,
-                         arena *a, error *err)
+/* An input that decides a shape, as a constant of the rest. */
+static value fixed_input(const evaluation *e, const graph *g, const node *n, graph *rest, error *err)
 {
-    graph *rest = graph_new(a, NULL);
+    int index = 0;
+
+    while (g->inputs[index].node != n)
+        index++;
+    return graph_constant(rest, &e->inputs[index], err);
+}
+
+/* What is left of g once the stage's values are constants. Takes over the values. */
+static graph *rest_graph(const evaluation *e, const graph *g, const stage *s, const bool *needed,
+                         tensor *values, error *err)
+{
+    graph *rest = graph_new(e->arena, NULL);
     graph_map *map = graph_map_new(g, rest);
     int at = 0;
 
@@ -358,14 +377,33 @@ static graph *rest_graph(const graph *g, const stage *s, const bool *needed, ten
             graph_map_set(map, (value){n, k}, graph_constant(rest, &values[at], err));
             tensor_unref(&values[at++]);
         }
-        if (is_leaf(n) || (needed[i] && !s->wanted[i] && !s->ready[i])) {
-            if (!error_is_set(err))
-                graph_map_copy(map, n, err);
-        }
+        if (error_is_set(err))
+            break;
+        if (is_leaf(n) || (needed[i] && !s->wanted[i] && !s->ready[i]))
+            graph_map_copy(map, n, err);
+        if (s->fixed[i])
+            graph_map_set(map, (value){n, 0}, fixed_input(e, g, n, rest, err));
     }
     for (int i = 0; !error_is_set(err) && i < g->output_count; i++)
         graph_add_output(rest, graph_map_get(map, g->outputs[i]));
     return rest;
+}
+
+/* Whether the stage has anything to run for. */
+static bool gives_values(const graph *g, const stage *s)
+{
+    for (int i = 0; i < g->count; i++)
+        if (s->wanted[i] && !is_leaf(g->nodes[i]))
+            return true;
+    return false;
+}
+
+static bool any_fixed(const graph *g, const stage *s)
+{
+    for (int i = 0; i < g->count; i++)
+        if (s->fixed[i])
+            return true;
+    return false;
 }
 
 /* Runs what can be planned and makes constants of what it gives. */
@@ -379,11 +417,11 @@ static graph *next_stage(evaluation *e, const graph *g, const stage *s, const bo
     staged.limits.result_bytes = 0; /* these are no results */
     e->options = &staged;
     values = arena_array(e->arena, (size_t)part->output_count + 1, sizeof *values);
-    if (!error_is_set(err) && part->output_count == 0)
+    if (!error_is_set(err) && part->output_count == 0 && !any_fixed(g, s))
         error_set(err, ERR_NOT_IMPLEMENTED,
                   "a shape in this graph depends on a value in a way that cannot be planned");
-    if (!error_is_set(err) && run_stage(e, part, values, err))
-        rest = rest_graph(g, s, needed, values, e->arena, err);
+    if (!error_is_set(err) && (part->output_count == 0 || run_stage(e, part, values, err)))
+        rest = rest_graph(e, g, s, needed, values, err);
     graph_release(part);
     if (rest != NULL && error_is_set(err)) {
         graph_release(rest);
@@ -392,16 +430,25 @@ static graph *next_stage(evaluation *e, const graph *g, const stage *s, const bo
     return rest;
 }
 
-/* A dry run cannot know what values decide: it reports what it knows. */
-static bool dry_outputs(evaluation *e, const graph *g, tensor *outputs)
+/* A dry run cannot know what values decide: it reports what the first stage costs. */
+static bool run_dry(evaluation *e, const graph *g, const stage *s, const bool *needed,
+                    tensor *outputs, error *err)
 {
-    e->stats->nodes = g->count;
+    graph *part = stage_graph(g, s, needed, e->arena, err);
+    tensor *values = arena_array(e->arena, (size_t)part->output_count + 1, sizeof *values);
+    engine_options staged = *e->options;
+    bool ok;
+
+    staged.limits.result_bytes = 0;
+    e->options = &staged;
+    ok = !error_is_set(err) && run_stage(e, part, values, err);
+    graph_release(part);
     for (int i = 0; i < g->output_count; i++) {
         const type *t = value_type(g->outputs[i]);
 
         outputs[i] = (tensor){.dtype = t->dtype, .shape = t->shape};
     }
-    return true;
+    return ok;
 }
 
 static bool run_rewritten(evaluation *e, graph *g, tensor *outputs, error *err)
@@ -413,8 +460,9 @@ static bool run_rewritten(evaluation *e, graph *g, tensor *outputs, error *err)
         const stage s = stage_of(g, needed, e->arena);
         graph *rest;
 
-        if (s.complete || options->dry_run) {
-            const bool ok = s.complete ? run_stage(e, g, outputs, err) : dry_outputs(e, g, outputs);
+        if (s.complete || (options->dry_run && gives_values(g, &s))) {
+            const bool ok = s.complete ? run_stage(e, g, outputs, err)
+                                       : run_dry(e, g, &s, needed, outputs, err);
 
             graph_release(g);
             return ok;

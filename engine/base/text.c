@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <utf8proc.h>
+
 void text_init(text *t)
 {
     *t = (text){.bytes = (char *)""};
@@ -86,23 +88,39 @@ void text_addf(text *t, const char *format, ...)
     t->length += (size_t)n;
 }
 
-void text_add_json(text *t, const char *string)
+/* One character of ASCII in a JSON string. */
+static void add_json_ascii(text *t, char c)
 {
     static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
 
-    text_add_char(t, '"');
-    for (const char *p = string; *p != '\0'; p++) {
-        const char *escape = NULL;
+    for (const char *e = escapes; *e != '\0'; e += 2) {
+        if (*e == c) {
+            text_addf(t, "\\%c", e[1]);
+            return;
+        }
+    }
+    if ((unsigned char)c < 0x20 || c == 0x7f)
+        text_addf(t, "\\u%04x", (unsigned char)c);
+    else
+        text_add_char(t, c);
+}
 
-        for (const char *e = escapes; *e != '\0'; e += 2)
-            if (*e == *p)
-                escape = e + 1;
-        if (escape != NULL)
-            text_addf(t, "\\%c", *escape);
-        else if ((unsigned char)*p < 0x20)
-            text_addf(t, "\\u%04x", *p);
+void text_add_json(text *t, const char *string)
+{
+    const utf8proc_uint8_t *p = (const utf8proc_uint8_t *)string;
+
+    text_add_char(t, '"');
+    while (*p != '\0') {
+        utf8proc_int32_t c;
+        const utf8proc_ssize_t n = utf8proc_iterate(p, -1, &c);
+
+        if (n == 1)
+            add_json_ascii(t, (char)*p);
+        else if (n > 1)
+            text_add_bytes(t, (const char *)p, (size_t)n);
         else
-            text_add_char(t, *p);
+            text_add(t, "\xef\xbf\xbd"); /* the replacement character */
+        p += n > 0 ? n : 1;
     }
     text_add_char(t, '"');
 }

@@ -36,7 +36,8 @@ void text_add_bytes(text *t, const char *bytes, size_t n);
 void text_add_char(text *t, char c);
 void text_addf(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds string as a JSON string, quotes and escapes included. */
+/* Adds string as a JSON string, quotes and escapes included; bytes that are no UTF-8
+ * become replacement characters. */
 void text_add_json(text *t, const char *string);
 
 /* The number of single-character edits between two words, at most bound + 1.

@@ -147,6 +147,20 @@ void fold_init(void)
 /* ---- Results ----------------------------------------------------------------------------------
  */
 
+/* Divides LANES elements by a count: integers as float64, towards zero. */
+static void divide_by(dtype t, char *part, int64_t count)
+{
+    const dtype in = dtype_is_float(t) || dtype_is_complex(t) ? t : DT_F64;
+    char numbers[LANES * ELEMENT], divisor[LANES * ELEMENT];
+    const void *from[TILE_INPUTS] = {part}, *back[TILE_INPUTS] = {numbers};
+    const void *both[TILE_INPUTS] = {numbers, divisor, divisor};
+
+    kernel_cast(t, in)(LANES, numbers, from);
+    fill_with(in, (double)count, 0, LANES, divisor);
+    divide->kernel[in](LANES, numbers, both);
+    kernel_cast(in, t)(LANES, part, back);
+}
+
 /* Finishes n folded elements (room for whole lanes) and stores them as result `at`. */
 static void store_result(const machine *m, char *values, int64_t n, int64_t at, int64_t count)
 {
@@ -157,15 +171,13 @@ static void store_result(const machine *m, char *values, int64_t n, int64_t at, 
     if (count == 0 && p->reduce->start == START_ZERO)
         memset(values, 0, (size_t)padded * dtype_size(p->folded));
     for (int64_t i = 0; i < padded; i += LANES) {
-        char divisor[LANES * ELEMENT], block[LANES * ELEMENT];
+        char block[LANES * ELEMENT];
         char *part = values + (size_t)i * dtype_size(p->folded);
-        const void *both[TILE_INPUTS] = {part, divisor, divisor}, *one[TILE_INPUTS] = {part};
+        const void *one[TILE_INPUTS] = {part};
         const int64_t left = n - i < LANES ? n - i : LANES;
 
-        if (p->reduce->divide) {
-            fill_with(p->folded, (double)count, 0, LANES, divisor);
-            divide->kernel[p->folded](LANES, part, both);
-        }
+        if (p->reduce->divide)
+            divide_by(p->folded, part, count);
         kernel_cast(p->folded, p->result)(LANES, block, one);
         memcpy(out + (size_t)i * dtype_size(p->result), block,
                (size_t)left * dtype_size(p->result));

@@ -38,7 +38,7 @@ static bool has_room(graph *g, int inputs, error *err)
 
     while (root->outer != NULL)
         root = root->outer;
-    if (g->count >= g->node_limit)
+    if (g->count - g->constant_count >= g->node_limit)
         return error_set_limit(err, ERR_GRAPH_SIZE, g->node_limit, g->count + 1,
                                "a graph has at most %d nodes", g->node_limit);
     if (root->total / GRAPH_TOTAL >= root->node_limit)
@@ -111,6 +111,7 @@ value graph_constant(graph *g, const tensor *t, error *err)
     *copy = *t;
     tensor_ref(copy);
     n->constant = copy;
+    g->constant_count++;
     *(type *)n->types = (type){.dtype = t->dtype, .weak = t->weak, .shape = t->shape};
     return (value){n, 0};
 }
@@ -249,6 +250,9 @@ node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, co
     if (own == NULL || !check_attrs(op, attrs, err) ||
         (op->pattern != NULL &&
          !weak_check(g, op, own, count, types_of(g, own, count), attrs, err)))
+        return NULL;
+    if ((op->traits & OP_ASSIGNS) != 0 && count > 1 &&
+        !weak_check_assignment(op, value_type(own[0])->dtype, own[count - 1], err))
         return NULL;
     if ((op->traits & OP_CONTROL) != 0)
         all = subgraph_inputs(g, op, own, &count, attrs, err);

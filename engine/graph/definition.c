@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations that others define: their texts, built by the language, or their graphs. */
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/graph/private.h"
@@ -13,6 +14,16 @@ void graph_set_expander(graph_expander *expander)
 
 /* ---- Definitions ------------------------------------------------------------------------ */
 
+/* Says which operation it was that the caller wrote, before the one that failed in its
+ * definition. */
+static void blame(const op_def *op, error *err)
+{
+    char detail[sizeof err->detail];
+
+    memcpy(detail, err->detail, sizeof detail);
+    snprintf(err->detail, sizeof err->detail, "%s: %.400s", op->name, detail);
+}
+
 graph *definition_new(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
                       error *err)
 {
@@ -24,11 +35,13 @@ graph *definition_new(graph *g, const op_def *op, const value *inputs, int count
         if (inputs[i].node != NULL && own[i].node == NULL)
             return NULL;
     }
-    if (op->body != NULL)
-        return define_build(definition, op, own, err) ? definition : NULL;
-    if (expand == NULL) {
+    if (op->body == NULL && expand == NULL) {
         error_set(err, ERR_INTERNAL, "%s is defined in the language, which is not there", op->name);
         return NULL;
     }
-    return expand(definition, op, own, count, attrs, err) ? definition : NULL;
+    if (op->body != NULL ? define_build(definition, op, own, err)
+                         : expand(definition, op, own, count, attrs, err))
+        return definition;
+    blame(op, err);
+    return NULL;
 }

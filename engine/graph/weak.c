@@ -72,3 +72,25 @@ bool weak_check(graph *g, const op_def *op, value *inputs, int count, const type
     }
     return true;
 }
+
+/* Whether a float is a whole number's neighbour: NaN and the infinities are not. */
+static bool is_finite_number(const tensor *t)
+{
+    double x[2] = {0, 0};
+
+    memcpy(x, tensor_bytes(t), dtype_size(t->dtype));
+    return x[0] - x[0] == 0 && x[1] - x[1] == 0;
+}
+
+bool weak_check_assignment(const op_def *op, dtype to, value v, error *err)
+{
+    const tensor *t = value_constant(v);
+
+    if (t == NULL || !t->weak || !dtype_is_integer(to))
+        return true;
+    if (is_whole(t))
+        return fits(t, to) || refuse(op, t, to, err);
+    return t->dtype == DT_BOOL || is_finite_number(t) ||
+           error_set(err, ERR_VALUE, "%s: NaN and infinities do not fit %s", op->name,
+                     dtype_name(to));
+}

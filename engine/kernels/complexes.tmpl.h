@@ -45,15 +45,16 @@ ALWAYS_INLINE T OF(divide)(T x, T y)
     return PARTS((a * ratio + b) * scale, (b * ratio - a) * scale);
 }
 
+/* Real parts decide unless an imaginary part is NaN; equal ones leave it to those. */
 ALWAYS_INLINE bool OF(less)(T x, T y)
 {
-    return OF(re)(x) < OF(re)(y) ||
+    return (OF(re)(x) < OF(re)(y) && OF(im)(x) == OF(im)(x) && OF(im)(y) == OF(im)(y)) ||
            (OF(re)(x) == OF(re)(y) && OF(im)(x) < OF(im)(y));
 }
 
 ALWAYS_INLINE bool OF(less_equal)(T x, T y)
 {
-    return OF(re)(x) < OF(re)(y) ||
+    return (OF(re)(x) < OF(re)(y) && OF(im)(x) == OF(im)(x) && OF(im)(y) == OF(im)(y)) ||
            (OF(re)(x) == OF(re)(y) && OF(im)(x) <= OF(im)(y));
 }
 

@@ -127,7 +127,8 @@ bool op_attr_convert(const op_def *op, const op_param *param, attr *value, arena
                      wanted[param->kind]);
 }
 
-bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, error *err)
+bool op_shape_with_hole(const op_call *call, const attr *lengths, int hole, shape *result,
+                        error *err)
 {
     if (lengths->n > RANK_MAX)
         return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, lengths->n,
@@ -135,7 +136,9 @@ bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, erro
                                lengths->n);
     result->rank = lengths->n;
     for (int i = 0; i < lengths->n; i++) {
-        if (lengths->ints[i] == INT64_MIN)
+        const bool computed = lengths->dynamic != NULL && lengths->dynamic[i].kind == ATTR_DYNAMIC;
+
+        if (computed || i == hole)
             result->length[i] = LENGTH_UNKNOWN;
         else if (lengths->ints[i] < 0)
             return error_set(err, ERR_SHAPE_INVALID, "%s: axis %d cannot have the length %" PRId64,
@@ -144,6 +147,11 @@ bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, erro
             result->length[i] = lengths->ints[i];
     }
     return shape_check(result, call->op->name, err);
+}
+
+bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, error *err)
+{
+    return op_shape_with_hole(call, lengths, -1, result, err);
 }
 
 static bool mark_axis(const op_call *call, int64_t axis, int rank, bool marked[RANK_MAX],
@@ -177,4 +185,38 @@ void op_cast_to_result(const op_call *call, const type *outputs, dtype *casts)
 {
     for (int i = 0; i < call->count; i++)
         casts[i] = outputs[0].dtype;
+}
+
+bool op_copy(op_run *run, const tensor *from, void *to, error *err)
+{
+    const int64_t stretch = 1 << 19; /* elements between two questions */
+    const int64_t rows = from->shape.rank == 0 ? 1 : from->shape.length[0];
+    const int64_t row = rows == 0 ? 0 : tensor_size(from) / rows;
+    const int64_t step = row >= stretch ? 1 : stretch / (row > 0 ? row : 1);
+    char *out = to;
+
+    for (int64_t at = 0; at < rows; at += step) {
+        tensor part = *from;
+
+        if (run->stopped(run, err))
+            return false;
+        if (from->shape.rank > 0) {
+            part.shape.length[0] = rows - at < step ? rows - at : step;
+            part.offset += at * from->strides[0];
+        }
+        tensor_copy_dense(&part, out);
+        out += tensor_nbytes(&part);
+    }
+    return true;
+}
+
+bool op_attr_is_default(const op_param *param, const attr *value)
+{
+    const attr *d = &param->value;
+
+    return param->has_default && value->kind == d->kind &&
+           (value->kind == ATTR_NONE || (value->kind == ATTR_BOOL && value->truth == d->truth) ||
+            (value->kind == ATTR_INT && value->integer == d->integer) ||
+            (value->kind == ATTR_DTYPE && value->dtype == d->dtype) ||
+            (value->kind == ATTR_TEXT && strcmp(value->text, d->text) == 0));
 }

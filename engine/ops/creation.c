@@ -202,14 +202,17 @@ static bool run_eye(op_run *run, error *err)
     const size_t size = dtype_size(out->dtype);
     const int64_t columns = out->shape.length[1], k = run->attrs[2].integer;
     const bool truth = true;
+    char *row = tensor_bytes(out);
     char one[16];
 
-    (void)err;
     store(DT_BOOL, &truth, 1, out->dtype, one);
-    memset(tensor_bytes(out), 0, (size_t)tensor_nbytes(out));
-    for (int64_t i = 0; i < out->shape.length[0]; i++)
-        if (i + k >= 0 && i + k < columns)
-            memcpy((char *)tensor_bytes(out) + (size_t)(i * columns + i + k) * size, one, size);
+    for (int64_t i = 0; i < out->shape.length[0]; i++, row += (size_t)columns * size) {
+        if ((i * columns) % 65536 < columns && run->stopped(run, err))
+            return false;
+        memset(row, 0, (size_t)columns * size);
+        if (k < columns - i && k >= -i)
+            memcpy(row + (size_t)(i + k) * size, one, size);
+    }
     return true;
 }
 

@@ -27,10 +27,13 @@ bool op_axes(const op_call *call, const attr *axes, int rank, bool reduced[RANK_
 /* The lengths that an attribute of kind PARAM_INTS gives, LENGTH_UNKNOWN where it is
  * computed; checked to be a shape. */
 bool op_shape_attr(const op_call *call, const attr *lengths, shape *result, error *err);
+/* The same with the length at `hole` left open, if that is not negative. */
+bool op_shape_with_hole(const op_call *call, const attr *lengths, int hole, shape *result,
+                        error *err);
 
 /* Adds the elements of `from` to those of `to`, which has the same shape and type; `to`
  * may have strides of 0. */
-void op_add_elements(const tensor *from, const tensor *to);
+bool op_add_elements(op_run *run, const tensor *from, const tensor *to, error *err);
 
 /* A cast_fn: every input to the type of the first output. */
 void op_cast_to_result(const op_call *call, const type *outputs, dtype *casts);
@@ -39,3 +42,6 @@ void op_cast_to_result(const op_call *call, const type *outputs, dtype *casts);
  * values) gives for elements from first on; they are cast to the output's type. */
 typedef void fill_fn(const void *context, int64_t first, int64_t n, void *values);
 bool op_fill(op_run *run, dtype made, fill_fn *fill, const void *context, error *err);
+
+/* Copies the elements densely to the bytes at to, asking on the way whether to stop. */
+bool op_copy(op_run *run, const tensor *from, void *to, error *err);

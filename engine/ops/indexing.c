@@ -111,64 +111,85 @@ static int64_t outer_offset(const selection *s, const tensor *outer)
     return offset;
 }
 
-/* Copies the elements of `from` to `to`, which has the same shape. */
-static void copy_elements(const tensor *from, const tensor *to)
-{
-    const size_t size = dtype_size(from->dtype);
-    const int rank = from->shape.rank;
-    int64_t index[RANK_MAX] = {0}, a = 0, b = 0;
-    int64_t left = tensor_size(from);
+/* Two tensors of one shape walked through together, in C order. */
+typedef struct pair_walk {
+    const tensor *from, *to;
+    int64_t index[RANK_MAX];
+    int64_t at_from, at_to; /* elements from the first */
+} pair_walk;
 
-    for (; left > 0; left--) {
-        memcpy((char *)tensor_bytes(to) + b * (int64_t)size,
-               (char *)tensor_bytes(from) + a * (int64_t)size, size);
-        for (int k = rank - 1; k >= 0; k--) {
-            a += from->strides[k];
-            b += to->strides[k];
-            if (++index[k] < from->shape.length[k])
-                break;
-            a -= from->strides[k] * from->shape.length[k];
-            b -= to->strides[k] * to->shape.length[k];
-            index[k] = 0;
-        }
+static void pair_next(pair_walk *w)
+{
+    for (int k = w->from->shape.rank - 1; k >= 0; k--) {
+        w->at_from += w->from->strides[k];
+        w->at_to += w->to->strides[k];
+        if (++w->index[k] < w->from->shape.length[k])
+            return;
+        w->at_from -= w->from->strides[k] * w->from->shape.length[k];
+        w->at_to -= w->to->strides[k] * w->to->shape.length[k];
+        w->index[k] = 0;
     }
 }
 
-void op_add_elements(const tensor *from, const tensor *to)
+/* What is done with the elements of `from` and of `to`, which has the same shape. */
+typedef bool pair_act(op_run *run, const tensor *from, const tensor *to, error *err);
+
+/* Whether to stop, asked once in many elements. */
+static bool stops(op_run *run, int64_t left, error *err)
+{
+    return left % 65536 == 65535 && run->stopped(run, err);
+}
+
+static bool copy_elements(op_run *run, const tensor *from, const tensor *to, error *err)
+{
+    const size_t size = dtype_size(from->dtype);
+    const char *x = tensor_bytes(from);
+    char *out = tensor_bytes(to);
+    pair_walk w = {.from = from, .to = to};
+
+    for (int64_t left = tensor_size(from); left > 0; left--, pair_next(&w)) {
+        if (stops(run, left, err))
+            return false;
+        memcpy(out + w.at_to * (int64_t)size, x + w.at_from * (int64_t)size, size);
+    }
+    return true;
+}
+
+/* Adds an element to another of the same type, in the type that is computed in. */
+static void add_element(kernel_fn *const *add, dtype t, const char *x, char *sum)
+{
+    const dtype computed = dtype_info_of(t)->computed;
+    char a[LANES * 16] = {0}, b[LANES * 16] = {0}, c[LANES * 16] = {0};
+    const void *both[] = {a, b}, *from[] = {c}, *back[] = {c};
+
+    memcpy(c, x, dtype_size(t));
+    kernel_cast(t, computed)(LANES, a, from);
+    memcpy(c, sum, dtype_size(t));
+    kernel_cast(t, computed)(LANES, b, from);
+    add[computed](LANES, c, both);
+    kernel_cast(computed, t)(LANES, a, back);
+    memcpy(sum, a, dtype_size(t));
+}
+
+bool op_add_elements(op_run *run, const tensor *from, const tensor *to, error *err)
 {
     kernel_fn *const *add = op_find("add", 3)->kernel;
-    const dtype computed = dtype_info_of(to->dtype)->computed;
-    char a[LANES * 16] = {0}, b[LANES * 16] = {0}, c[LANES * 16] = {0};
-    const void *both[] = {a, b}, *one[] = {c}, *from_one[] = {c};
-    const size_t size = dtype_size(from->dtype);
-    int64_t index[RANK_MAX] = {0}, i = 0, k = 0;
+    const int64_t size = (int64_t)dtype_size(from->dtype);
+    pair_walk w = {.from = from, .to = to};
 
-    for (int64_t left = tensor_size(from); left > 0; left--) {
-        char *target = (char *)tensor_bytes(to) + k * (int64_t)size;
-
-        memcpy(c, (char *)tensor_bytes(from) + i * (int64_t)size, size);
-        kernel_cast(from->dtype, computed)(LANES, a, from_one);
-        memcpy(c, target, size);
-        kernel_cast(to->dtype, computed)(LANES, b, from_one);
-        add[computed](LANES, c, both);
-        kernel_cast(computed, to->dtype)(LANES, a, one);
-        memcpy(target, a, size);
-        for (int axis = from->shape.rank - 1; axis >= 0; axis--) {
-            i += from->strides[axis];
-            k += to->strides[axis];
-            if (++index[axis] < from->shape.length[axis])
-                break;
-            i -= from->strides[axis] * from->shape.length[axis];
-            k -= to->strides[axis] * to->shape.length[axis];
-            index[axis] = 0;
-        }
+    for (int64_t left = tensor_size(from); left > 0; left--, pair_next(&w)) {
+        if (stops(run, left, err))
+            return false;
+        add_element(add, to->dtype, (const char *)tensor_bytes(from) + w.at_from * size,
+                    (char *)tensor_bytes(to) + w.at_to * size);
     }
+    return true;
 }
 
 /* Calls act(base's part, outer's part) for every place selected, in order. With
  * reversed, act gets (outer's part, base's part). */
 static bool walk(selection *s, const tensor *outer, bool reversed,
-                 void (*act)(const tensor *, const tensor *), error *err)
+                 pair_act *act, error *err)
 {
     tensor inside, outside;
     const int64_t count = shape_size(&s->shape);
@@ -183,10 +204,8 @@ static bool walk(selection *s, const tensor *outer, bool reversed,
             return false;
         inside.offset = s->base.offset + offset;
         outside.offset = outer->offset + outer_offset(s, outer);
-        if (reversed)
-            act(&outside, &inside);
-        else
-            act(&inside, &outside);
+        if (!act(s->run, reversed ? &outside : &inside, reversed ? &inside : &outside, err))
+            return false;
     }
     return true;
 }
@@ -297,7 +316,7 @@ static tensor stretch_value(const tensor *value, const shape *to)
 }
 
 /* The first input copied to the output, then act on each selected part. */
-static bool run_assign(op_run *run, void (*act)(const tensor *, const tensor *), error *err)
+static bool run_assign(op_run *run, pair_act *act, error *err)
 {
     selection *s = arena_alloc(run->arena, sizeof *s);
     type *types = types_of_inputs(run);
@@ -307,8 +326,8 @@ static bool run_assign(op_run *run, void (*act)(const tensor *, const tensor *),
     tensor value;
 
     without_value.count--;
-    tensor_copy_dense(&run->inputs[0], tensor_bytes(&run->outputs[0]));
-    if (!selection_start(s, &without_value, types, &run->outputs[0], err) ||
+    if (!op_copy(run, &run->inputs[0], tensor_bytes(&run->outputs[0]), err) ||
+        !selection_start(s, &without_value, types, &run->outputs[0], err) ||
         !index_shape(&call, &s->view, &selected, err))
         return false;
     value = stretch_value(&run->inputs[run->count - 1], &selected);
@@ -405,7 +424,7 @@ static op_def rows[] = {
         .infer = infer_setitem,
         .run = run_setitem,
         .casts = cast_setitem,
-        .traits = 0,
+        .traits = OP_ASSIGNS,
         /* Of values that were set at one place only the last counts: the places remember
          * which it was. */
         .grad = {"setitem(g, operands[:-1] + (0,), key=key)",

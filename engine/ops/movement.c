@@ -30,26 +30,29 @@ static bool fill_length(const op_call *call, const shape *in, shape *out, int ho
     return true;
 }
 
+/* Where the one -1 among the lengths is; -1 if there is none. */
+static bool find_hole(const op_call *call, const attr *lengths, int *hole, error *err)
+{
+    *hole = -1;
+    for (int i = 0; i < lengths->n; i++) {
+        if (lengths->ints[i] != -1)
+            continue;
+        if (*hole >= 0)
+            return error_set(err, ERR_VALUE, "%s: only one length can be -1", call->op->name);
+        *hole = i;
+    }
+    return true;
+}
+
 static bool infer_reshape(const op_call *call, type *output, error *err)
 {
     const attr *lengths = &call->attrs[0];
     const shape *in = &call->inputs[0].shape;
-    int64_t plain[RANK_MAX];
-    attr checked = *lengths;
-    int hole = -1;
     char a[SHAPE_TEXT_MAX], b[SHAPE_TEXT_MAX];
+    int hole;
 
-    for (int i = 0; i < lengths->n && i < RANK_MAX; i++) {
-        plain[i] = lengths->ints[i];
-        if (plain[i] == -1 && hole >= 0)
-            return error_set(err, ERR_VALUE, "%s: only one length can be -1", call->op->name);
-        if (plain[i] == -1) {
-            hole = i;
-            plain[i] = INT64_MIN;
-        }
-    }
-    checked.ints = plain;
-    if (!op_shape_attr(call, &checked, &output->shape, err) ||
+    if (!find_hole(call, lengths, &hole, err) ||
+        !op_shape_with_hole(call, lengths, hole, &output->shape, err) ||
         (hole >= 0 && !fill_length(call, in, &output->shape, hole, err)))
         return false;
     output->dtype = call->inputs[0].dtype;

@@ -98,12 +98,12 @@ static bool infer_arg(const op_call *call, type *output, error *err)
 /* argmax and argmin compare in the type the values are computed in, by a function
  * that says whether y beats x; the first NaN beats everything. */
 #define ARG(suffix, T, LOAD, IS_NAN, ABOVE)                                                        \
-    static int64_t argmax_##suffix(const void *values, int64_t n, int64_t step, bool least)        \
+    static int64_t argmax_##suffix(const void *values, int64_t best, int64_t from, int64_t to,     \
+                                   int64_t step, bool least)                                       \
     {                                                                                              \
         const T *x = values;                                                                       \
-        int64_t best = 0;                                                                          \
                                                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                          \
+        for (int64_t i = from; i < to; i++) {                                                      \
             const T a = x[best * step], b = x[i * step];                                           \
                                                                                                    \
             if (IS_NAN(LOAD(a)))                                                                   \
@@ -136,12 +136,32 @@ ARG(F64, double, PLAIN, REAL_NAN, REAL_ABOVE)
 ARG(C64, float _Complex, PLAIN, COMPLEX_NAN, COMPLEX_ABOVE)
 ARG(C128, double _Complex, PLAIN, COMPLEX_NAN, COMPLEX_ABOVE)
 
-typedef int64_t arg_fn(const void *values, int64_t n, int64_t step, bool least);
+/* The index of the best of [from, to) and of element `best`. */
+typedef int64_t arg_fn(const void *values, int64_t best, int64_t from, int64_t to, int64_t step,
+                       bool least);
 static arg_fn *const arg_fns[DT_COUNT] = {
 #define DTYPE(id, ...) [DT_##id] = argmax_##id,
 #include "engine/tensor/dtype.def"
 #undef DTYPE
 };
+
+/* Elements that a loop does before it asks whether to stop. */
+enum { STRETCH = 1 << 17 };
+
+/* The best of a line, in stretches. */
+static bool best_of_line(op_run *run, const char *line, const lines *l, bool least, int64_t *best,
+                         error *err)
+{
+    *best = 0;
+    for (int64_t from = 0; from < l->n; from += STRETCH) {
+        const int64_t to = l->n - from < STRETCH ? l->n : from + STRETCH;
+
+        if (from > 0 && run->stopped(run, err))
+            return false;
+        *best = arg_fns[run->inputs[0].dtype](line, *best, from, to, l->inner, least);
+    }
+    return true;
+}
 
 static bool run_arg(op_run *run, bool least, error *err)
 {
@@ -152,11 +172,11 @@ static bool run_arg(op_run *run, bool least, error *err)
 
     for (int64_t i = 0; i < l.outer; i++)
         for (int64_t k = 0; k < l.inner; k++) {
-            const char *from = (char *)tensor_bytes(x) + (size_t)(i * l.n * l.inner + k) * size;
+            const char *line = (char *)tensor_bytes(x) + (size_t)(i * l.n * l.inner + k) * size;
 
-            if ((i * l.inner + k) % 64 == 0 && run->stopped(run, err))
+            if (((i * l.inner + k) % 64 == 0 && run->stopped(run, err)) ||
+                !best_of_line(run, line, &l, least, out++, err))
                 return false;
-            *out++ = arg_fns[x->dtype](from, l.n, l.inner, least);
         }
     return true;
 }
@@ -227,6 +247,23 @@ static cumulate_fn *const cumsum_fns[DT_COUNT] = {
 #undef DTYPE
 };
 
+/* Sums up a line in stretches, each beginning with the last sum before it. */
+static bool sum_line(op_run *run, char *line, const lines *l, error *err)
+{
+    const dtype t = run->inputs[0].dtype;
+
+    for (int64_t from = 0; from < l->n; from += STRETCH) {
+        const int64_t before = from > 0 ? 1 : 0;
+        const int64_t n = l->n - from < STRETCH ? l->n - from : STRETCH;
+
+        if (from > 0 && run->stopped(run, err))
+            return false;
+        cumsum_fns[t](line + (size_t)((from - before) * l->inner) * dtype_size(t), n + before,
+                      l->inner);
+    }
+    return true;
+}
+
 /* The input has the result's type. */
 static bool run_cumsum(op_run *run, error *err)
 {
@@ -235,13 +272,13 @@ static bool run_cumsum(op_run *run, error *err)
     const size_t size = dtype_size(x->dtype);
     char *out = tensor_bytes(&run->outputs[0]);
 
-    tensor_copy_dense(x, out);
+    if (!op_copy(run, x, out, err))
+        return false;
     for (int64_t i = 0; i < l.outer; i++)
-        for (int64_t k = 0; k < l.inner; k++) {
-            if ((i * l.inner + k) % 64 == 0 && run->stopped(run, err))
+        for (int64_t k = 0; k < l.inner; k++)
+            if (((i * l.inner + k) % 64 == 0 && run->stopped(run, err)) ||
+                !sum_line(run, out + (size_t)(i * l.n * l.inner + k) * size, &l, err))
                 return false;
-            cumsum_fns[x->dtype](out + (size_t)(i * l.n * l.inner + k) * size, l.n, l.inner);
-        }
     return true;
 }
 
@@ -280,24 +317,11 @@ static bool run_sum_to(op_run *run, error *err)
 {
     const tensor *x = &run->inputs[0];
     const tensor to = stretched(&run->outputs[0], &x->shape);
-    const int64_t n = x->shape.rank == 0 ? 1 : x->shape.length[0];
-    tensor from_part = *x, to_part = to;
 
-    if (shape_equal(&x->shape, &run->outputs[0].shape)) { /* nothing is added, not even zero */
-        tensor_copy_dense(x, tensor_bytes(&run->outputs[0]));
-        return true;
-    }
+    if (shape_equal(&x->shape, &run->outputs[0].shape)) /* nothing is added, not even zero */
+        return op_copy(run, x, tensor_bytes(&run->outputs[0]), err);
     memset(tensor_bytes(&run->outputs[0]), 0, (size_t)tensor_nbytes(&run->outputs[0]));
-    if (x->shape.rank > 0)
-        from_part.shape.length[0] = to_part.shape.length[0] = 1;
-    for (int64_t i = 0; i < n; i++) {
-        if (run->stopped(run, err))
-            return false;
-        op_add_elements(&from_part, &to_part);
-        from_part.offset += x->shape.rank > 0 ? x->strides[0] : 0;
-        to_part.offset += x->shape.rank > 0 ? to.strides[0] : 0;
-    }
-    return true;
+    return op_add_elements(run, x, &to, err);
 }
 
 /* ---- Rows -------------------------------------------------------------------------- */

@@ -34,8 +34,12 @@ static bool can_fold(const rewriter *r, const node *n)
     if (r->options->fold == NULL || n->input_count == 0 || n->op->lower != NULL ||
         (n->op->traits & (OP_IMPURE | OP_CONTROL)) != 0)
         return false;
+    for (int i = 0; i < n->op->attr_count; i++)
+        if (n->attrs[i].kind == ATTR_DYNAMIC || n->attrs[i].dynamic != NULL)
+            return false;
     for (int i = 0; i < n->input_count; i++)
-        if (n->inputs[i].node == NULL || value_constant(n->inputs[i]) == NULL)
+        if (n->inputs[i].node == NULL || value_constant(n->inputs[i]) == NULL ||
+            !is_small(value_type(n->inputs[i])))
             return false;
     for (int i = 0; i < n->output_count; i++)
         if (!is_small(&n->types[i]))

@@ -351,7 +351,8 @@ static graph *stage_graph(const graph *g, const stage *s, const bool *needed, ar
 }
 
 /* An input that decides a shape, as a constant of the rest. */
-static value fixed_input(const evaluation *e, const graph *g, const node *n, graph *rest, error *err)
+static value fixed_input(const evaluation *e, const graph *g, const node *n, graph *rest,
+                         error *err)
 {
     int index = 0;
 

@@ -188,8 +188,7 @@ bool op_add_elements(op_run *run, const tensor *from, const tensor *to, error *e
 
 /* Calls act(base's part, outer's part) for every place selected, in order. With
  * reversed, act gets (outer's part, base's part). */
-static bool walk(selection *s, const tensor *outer, bool reversed,
-                 pair_act *act, error *err)
+static bool walk(selection *s, const tensor *outer, bool reversed, pair_act *act, error *err)
 {
     tensor inside, outside;
     const int64_t count = shape_size(&s->shape);

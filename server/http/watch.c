@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +18,7 @@ struct watched {
     bool loopback, fresh; /* fresh: no request has been complete yet */
     bool cut;             /* shut down already */
     exchange *exchange;   /* NULL: idle */
+    int ticks_gone;       /* for how long a body has been broken off */
     stage stage;
     int64_t deadline_us;
 };
@@ -79,8 +81,26 @@ static bool has_left(const watched *c)
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
+/* Whether the client closed its side before all of the body came: nothing is left to be
+ * read, and has not been for a while. */
+static bool broke_off(watched *c)
+{
+    enum { TICKS = 4 };
+    int unread = 0;
+
+    if (!has_left(c) || ioctl(c->fd, FIONREAD, &unread) != 0 || unread > 0)
+        c->ticks_gone = 0;
+    else
+        c->ticks_gone++;
+    return c->ticks_gone >= TICKS;
+}
+
 static void look_at(watched *c, int64_t now)
 {
+    if (c->stage == STAGE_BODY && broke_off(c)) {
+        cut(c, NULL);
+        return;
+    }
     if (c->stage == STAGE_RUNNING && c->exchange != NULL) {
         if (c->exchange->request.cancel == 0 && has_left(c))
             c->exchange->request.cancel = 1;

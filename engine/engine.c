@@ -27,8 +27,10 @@ static bool fold_node(const node *n, tensor *outputs, error *err);
 static graph *rewritten_take(const evaluation *e, graph *g, error *err)
 {
     const int64_t start = clock_us();
-    rewrite_options options = {
-        .fold = fold_node, .strict = e->options->strict, .only_lower = !e->options->optimize};
+    rewrite_options options = {.fold = fold_node,
+                               .strict = e->options->strict,
+                               .only_lower = !e->options->optimize,
+                               .again = true};
     graph *result = rewrite_graph(g, &options, e->arena, err);
 
     graph_release(g);

@@ -12,7 +12,7 @@ typedef struct printer {
     arena *arena;
     text *out;
     table used;                /* names that stand for something already */
-    int statements, functions; /* printed so far */
+    int statements, functions, parameters; /* printed so far */
 } printer;
 
 /* A graph being printed: the name of every output of every node. */

@@ -130,6 +130,31 @@ static op_def rows[] = {
         .example = "softmax([0.0, 0.0])",
         .gives = "[0.5, 0.5]",
     },
+    {
+        .name = "log_softmax",
+        .family = "Neural building blocks",
+        .signature = "x, axis: axes = -1",
+        .lower = "w = x * 1.0\n"
+                 "d = w - stop_gradient(max(w, axis=axis, keepdims=True))\n"
+                 "return d - log(sum(exp(d), axis=axis, keepdims=True))",
+        .doc = "Logarithm of softmax, without overflow or underflow.",
+        .example = "log_softmax([0.0, 1000.0])",
+        .gives = "[-1000.0, 0.0]",
+    },
+    {
+        .name = "logsumexp",
+        .aliases = "reduce_logsumexp",
+        .family = "Reductions",
+        .signature = "x, axis: axes = None, keepdims: bool = False",
+        .lower = "w = x * 1.0\n"
+                 "m = stop_gradient(max(w, axis=axis, keepdims=True))\n"
+                 "c = where(isfinite(m), m, 0)\n"
+                 "s = log(sum(exp(w - c), axis=axis, keepdims=keepdims))\n"
+                 "return s + sum(c, axis=axis, keepdims=keepdims)",
+        .doc = "Logarithm of the sum of e^x along axes, without overflow.",
+        .example = "logsumexp([1000.0, 1000.0])",
+        .gives = "1000.6931471805599",
+    },
 };
 
 const op_family definition_family = {rows, sizeof rows / sizeof *rows};

@@ -10,8 +10,7 @@ static void add(text *key, const void *bytes, size_t n)
 
 #define ADD(key, x) add(key, &(x), sizeof(x))
 
-/* False if the attribute holds a sub-graph, which is never compared. */
-static bool add_attr(text *key, const attr *a)
+bool merge_attr(text *key, const attr *a)
 {
     ADD(key, a->kind);
     switch (a->kind) {
@@ -37,7 +36,7 @@ static bool add_attr(text *key, const attr *a)
         ADD(key, a->n);
         add(key, a->ints, (size_t)a->n * sizeof *a->ints);
         for (int i = 0; a->dynamic != NULL && i < a->n; i++)
-            if (!add_attr(key, &a->dynamic[i]))
+            if (!merge_attr(key, &a->dynamic[i]))
                 return false;
         break;
     case ATTR_INDEX:
@@ -89,7 +88,7 @@ bool merge_key(const op_def *op, const value *inputs, int count, const attr *att
     for (int i = 0; i < count; i++)
         add_value(key, inputs[i]);
     for (int i = 0; i < op->attr_count; i++)
-        if (!add_attr(key, &attrs[i]))
+        if (!merge_attr(key, &attrs[i]))
             return false;
     return true;
 }

@@ -2,22 +2,22 @@
 #include <string.h>
 
 #include "engine/rewrite/private.h"
-#include "engine/rewrite/rules.h"
 
 enum { FOLD_ELEMENTS = 4096 }; /* larger constants are left to the plan */
 
-static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err);
 static bool rewrite_nodes(rewriter *r, const graph *from, graph_map *map, error *err);
 
-static void report(const rewriter *r, const char *phase, const rule *by, const node *before,
-                   value after)
+void rewrite_report(const rewriter *r, const char *phase, const rule *by, value before, value after)
 {
     const rewrite_event e = {.phase = phase,
                              .rule = by != NULL ? by->pattern : NULL,
                              .rule_gives = by != NULL ? by->replacement : NULL,
-                             .before = {(node *)before, 0},
+                             .before = before,
                              .after = after};
 
+    if (r->depth > 0)
+        return;
+    r->options->fired++;
     if (r->options->log != NULL)
         r->options->log(r->options->log_context, &e);
 }
@@ -74,9 +74,8 @@ static bool replace_by_constants(rewriter *r, const node *n, tensor *tensors, va
         ok = ok && outputs[i].node != NULL;
         tensor_unref(&tensors[i]);
     }
-    r->options->fired++;
     if (ok)
-        report(r, "fold", NULL, n, outputs[0]);
+        rewrite_report(r, "fold", NULL, (value){(node *)n, 0}, outputs[0]);
     return ok;
 }
 
@@ -95,68 +94,6 @@ static bool fold(rewriter *r, const node *n, value *outputs, error *err)
     } else if (!can_fold(r, n) || !r->options->fold(n, tensors, &ignored))
         return true;
     return replace_by_constants(r, n, tensors, outputs, err);
-}
-
-/* ---- Rules ----------------------------------------------------------------------------- */
-
-/* Builds a rule's replacement for what its variables stand for. Nodes of a replacement
- * are few and ours, and each comes after its inputs. */
-static bool build_replacement(rewriter *r, const rule *rule, const value variables[RULE_VARIABLES],
-                              value *result, error *err)
-{
-    const graph *from = rule->to.node->graph;
-    graph_map *map = graph_map_new(from, r->to);
-
-    for (int i = 0; i < RULE_VARIABLES; i++)
-        graph_map_set(map, from->inputs[i], variables[i]);
-    for (int i = 0; i <= rule->to.node->id; i++) {
-        node *n = from->nodes[i];
-
-        if (n->op != &op_input && !rewrite_node(r, map, n, err))
-            return false;
-    }
-    *result = graph_map_get(map, rule->to);
-    return true;
-}
-
-/* Whether the replacement has the node's type whatever data decide: of lengths that are
- * not known nobody can say that those of two variables are the same. */
-static bool keeps_type(const node *n, value replacement, const value variables[RULE_VARIABLES])
-{
-    int tensors = 0;
-
-    for (int i = 0; i < RULE_VARIABLES; i++)
-        tensors += variables[i].node != NULL && value_type(variables[i])->shape.rank > 0;
-    return type_equal(value_type(replacement), &n->types[0]) &&
-           (tensors <= 1 || shape_is_known(&n->types[0].shape));
-}
-
-/* Replaces the node by what the first rule that fits gives. A rule whose replacement
- * has another type, or none, does not fit. */
-static void apply_rules(rewriter *r, const node *n, value *outputs)
-{
-    int count;
-    const rule *rules = rules_all(&count);
-
-    if (r->depth > 0 || n->output_count != 1)
-        return;
-    r->depth++;
-    for (int i = 0; i < count; i++) {
-        value variables[RULE_VARIABLES], result;
-        error ignored = {0};
-
-        if (rules[i].op != n->op || (r->options->only_lower && !rule_is_meaning(&rules[i])) ||
-            !rule_matches(&rules[i], n->op, n->inputs, n->input_count, n->attrs, variables) ||
-            !rule_takes(&rules[i], n->types[0].dtype, variables) ||
-            !build_replacement(r, &rules[i], variables, &result, &ignored) ||
-            !keeps_type(n, result, variables))
-            continue;
-        outputs[0] = result;
-        r->options->fired++;
-        report(r, "simplify", &rules[i], n, result);
-        break;
-    }
-    r->depth--;
 }
 
 /* ---- Bare numbers ------------------------------------------------------------------------ */
@@ -199,30 +136,53 @@ static bool convert_numbers(rewriter *r, const node *n, value *inputs, error *er
 
 /* ---- Applying ------------------------------------------------------------------------ */
 
+/* Remembers which node's definition gave a value: the innermost if it was one in another. */
+static void remember_origin(rewriter *r, const node *n, value v)
+{
+    uintptr_t key[ORIGIN_KEY];
+
+    rule_origin_key(v, key);
+    if (table_get_bytes(&r->origins, (const char *)key, sizeof key) == NULL)
+        table_put_bytes(&r->origins, (const char *)key, sizeof key, (node *)n);
+}
+
+static bool put_definition(rewriter *r, const node *n, value *outputs, error *err)
+{
+    graph_map *map = graph_map_new(n->definition, r->to);
+    const bool is_text = n->op->lower != NULL;
+    bool ok;
+
+    for (int i = 0; i < n->definition->input_count; i++)
+        graph_map_set(map, n->definition->inputs[i], n->definition->captured[i]);
+    r->texts += is_text;
+    ok = rewrite_nodes(r, n->definition, map, err);
+    r->texts -= is_text;
+    if (!ok)
+        return false;
+    for (int i = 0; i < n->output_count; i++)
+        outputs[i] = graph_map_get(map, n->definition->outputs[i]);
+    if (n->output_count == 1)
+        remember_origin(r, n, outputs[0]);
+    rewrite_report(r, "lower", NULL, (value){(node *)n, 0}, outputs[0]);
+    return true;
+}
+
 static bool apply_new(rewriter *r, const op_def *op, const value *inputs, int count,
                       const attr *attrs, value *outputs, error *err)
 {
     const node *n = graph_apply(r->to, op, inputs, count, attrs, outputs, err);
     value numbers[OP_INPUTS];
-    graph_map *map;
 
     if (n != NULL && convert_numbers(r, n, numbers, err))
         n = graph_apply(r->to, op, numbers, count, attrs, outputs, err);
     if (n == NULL || error_is_set(err))
         return false;
-    if (n->definition == NULL) {
-        apply_rules(r, n, outputs);
-        return outputs[0].node != n || fold(r, n, outputs, err);
-    }
-    map = graph_map_new(n->definition, r->to);
-    for (int i = 0; i < n->definition->input_count; i++)
-        graph_map_set(map, n->definition->inputs[i], n->definition->captured[i]);
-    if (!rewrite_nodes(r, n->definition, map, err))
-        return false;
-    for (int i = 0; i < n->output_count; i++)
-        outputs[i] = graph_map_get(map, n->definition->outputs[i]);
-    report(r, "lower", NULL, n, outputs[0]);
-    return true;
+    rewrite_by_rules(r, n, outputs);
+    if (outputs[0].node == n)
+        rewrite_shapes(r, n, outputs);
+    if (outputs[0].node != n)
+        return true;
+    return n->definition != NULL ? put_definition(r, n, outputs, err) : fold(r, n, outputs, err);
 }
 
 /* Remembers what a key gave, as values, for the next node with the same key. */
@@ -258,8 +218,7 @@ bool rewrite_apply(rewriter *r, const op_def *op, const value *inputs, int count
         known = table_get_bytes(&r->merged, key.bytes, key.length);
     if (known != NULL) {
         memcpy(outputs, known, (size_t)results * sizeof *known);
-        r->options->fired++;
-        report(r, "merge", NULL, NULL, outputs[0]);
+        rewrite_report(r, "merge", NULL, (value){0}, outputs[0]);
         ok = true;
     } else {
         ok = apply_new(r, op, inputs, count, attrs, outputs, err);
@@ -349,11 +308,12 @@ static graph *rewrite_function(rewriter *r, const node *n, int function, const v
                                error *err)
 {
     const graph *from = n->attrs[function].graph;
-    rewriter inner = {.options = r->options};
+    rewriter inner = {.options = r->options, .depth = r->depth, .texts = r->texts};
     graph_map *map;
 
     inner.to = graph_begin_function(r->to, n, inputs, function, &map, err);
     table_init(&inner.merged, r->to->arena);
+    table_init(&inner.origins, r->to->arena);
     if (inner.to == NULL || !rewrite_nodes(&inner, from, map, err))
         return NULL;
     for (int i = 0; i < from->output_count; i++) {
@@ -396,8 +356,7 @@ static bool apply_chosen(rewriter *r, const node *n, const value *inputs, value 
         if (outputs[i].node == NULL)
             return false;
     }
-    r->options->fired++;
-    report(r, "choose", NULL, n, outputs[0]);
+    rewrite_report(r, "choose", NULL, (value){0}, outputs[0]);
     return true;
 }
 
@@ -432,7 +391,7 @@ static void keep_notes(const node *n, value became)
         became.node->declared = n->declared;
 }
 
-static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
+bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
 {
     value *inputs = arena_array(r->to->arena, (size_t)n->input_count + 1, sizeof *inputs);
     value outputs[OP_OUTPUTS] = {{0}};
@@ -459,10 +418,15 @@ static bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)
 
 static bool rewrite_nodes(rewriter *r, const graph *from, graph_map *map, error *err)
 {
+    chains products;
+    const bool any = !r->options->only_lower && order_find(from, &products, r->to->arena);
+
     for (int i = 0; i < from->count; i++) {
         node *n = from->nodes[i];
 
-        if (graph_map_get(map, (value){n, 0}).node == NULL && !rewrite_node(r, map, n, err))
+        if (graph_map_get(map, (value){n, 0}).node != NULL)
+            continue;
+        if (!rewrite_node(r, map, n, err) || (any && !order_chain(r, &products, map, n, err)))
             return false;
     }
     return true;
@@ -474,6 +438,7 @@ graph *rewrite_graph(const graph *g, rewrite_options *options, arena *a, error *
     graph_map *map = graph_map_new(g, r.to);
 
     table_init(&r.merged, a);
+    table_init(&r.origins, a);
     r.to->node_limit = 16 * GRAPH_NODES_MAX; /* definitions take more room than they came in */
     if (!rewrite_nodes(&r, g, map, err)) {
         graph_release(r.to);

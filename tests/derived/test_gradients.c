@@ -178,6 +178,11 @@ static const gradient_case cases[] = {
     {"softmax", "softmax(a)", "2,3", 0},
     {"softmax", "softmax(a, axis=0)", "2,3", 0},
     {"softmax", "log(softmax(a, axis=(0, 1)))", "2,3", 0},
+    {"log_softmax", "log_softmax(a)", "2,3", 0},
+    {"log_softmax", "log_softmax(a, axis=(0, 1))", "2,3", 0},
+    {"logsumexp", "logsumexp(a)", "2,3", 0},
+    {"logsumexp", "logsumexp(a, axis=0)", "2,3", 0},
+    {"logsumexp", "logsumexp(a, axis=-1, keepdims=True)", "2,3", 0},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

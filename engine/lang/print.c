@@ -11,7 +11,7 @@
 typedef struct printer {
     arena *arena;
     text *out;
-    table used;                /* names that stand for something already */
+    table used;                            /* names that stand for something already */
     int statements, functions, parameters; /* printed so far */
 } printer;
 

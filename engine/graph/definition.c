@@ -35,13 +35,12 @@ graph *definition_new(graph *g, const op_def *op, const value *inputs, int count
         if (inputs[i].node != NULL && own[i].node == NULL)
             return NULL;
     }
-    if (op->body != NULL)
-        return define_build(definition, op, own, err) ? definition : NULL;
-    if (expand == NULL) {
+    if (op->body == NULL && expand == NULL) {
         error_set(err, ERR_INTERNAL, "%s is defined in the language, which is not there", op->name);
         return NULL;
     }
-    if (expand(definition, op, own, count, attrs, err))
+    if (op->body != NULL ? define_build(definition, op, own, err)
+                         : expand(definition, op, own, count, attrs, err))
         return definition;
     blame(op, err);
     return NULL;

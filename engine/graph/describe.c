@@ -103,17 +103,6 @@ void view_add_label(value v, text *t)
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-static bool is_default(const op_param *param, const attr *a)
-{
-    const attr *d = &param->value;
-
-    return param->has_default && a->kind == d->kind &&
-           (a->kind == ATTR_NONE || (a->kind == ATTR_BOOL && a->truth == d->truth) ||
-            (a->kind == ATTR_INT && a->integer == d->integer) ||
-            (a->kind == ATTR_DTYPE && a->dtype == d->dtype) ||
-            (a->kind == ATTR_TEXT && strcmp(a->text, d->text) == 0));
-}
-
 /* Text in which $ and # of forms mean nothing. */
 static void add_plain(const char *from, text *t)
 {
@@ -187,7 +176,7 @@ static void add_attr(const attr *a, int *next, text *t)
 bool view_has_attrs(const node *n)
 {
     for (int i = 0; i < n->op->attr_count; i++)
-        if (!is_default(op_attr_param(n->op, i), &n->attrs[i]))
+        if (!op_attr_is_default(op_attr_param(n->op, i), &n->attrs[i]))
             return true;
     return false;
 }
@@ -200,7 +189,7 @@ void view_add_attrs(const node *n, text *t)
     for (int i = 0; i < n->op->attr_count; i++) {
         const op_param *p = op_attr_param(n->op, i);
 
-        if (is_default(p, &n->attrs[i]))
+        if (op_attr_is_default(p, &n->attrs[i]))
             continue;
         text_add(t, first ? "" : ", ");
         first = false;

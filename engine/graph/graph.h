@@ -66,9 +66,9 @@ struct graph {
     int inner_count;
     size_t node_room, input_room, output_room, inner_room;
     int constant_count; /* nodes that are constants; they do not count towards the limit */
-    int node_limit; /* of this graph; GRAPH_TOTAL times as many with all inner ones */
-    int edges;      /* inputs of its nodes, at most GRAPH_EDGES times node_limit */
-    int total;      /* of the outermost graph: its nodes and those of all in it */
+    int node_limit;     /* of this graph; GRAPH_TOTAL times as many with all inner ones */
+    int edges;          /* inputs of its nodes, at most GRAPH_EDGES times node_limit */
+    int total;          /* of the outermost graph: its nodes and those of all in it */
 };
 
 extern const op_def op_input, op_constant;

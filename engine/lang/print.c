@@ -11,7 +11,7 @@
 typedef struct printer {
     arena *arena;
     text *out;
-    table used;                /* names that stand for something already */
+    table used;                            /* names that stand for something already */
     int statements, functions, parameters; /* printed so far */
 } printer;
 
@@ -150,17 +150,6 @@ static void print_attr(printer *p, const scope *s, const op_param *param, const 
     }
 }
 
-static bool is_default(const op_param *param, const attr *a)
-{
-    const attr *d = &param->value;
-
-    return param->has_default && a->kind == d->kind &&
-           (a->kind == ATTR_NONE || (a->kind == ATTR_BOOL && a->truth == d->truth) ||
-            (a->kind == ATTR_INT && a->integer == d->integer) ||
-            (a->kind == ATTR_DTYPE && a->dtype == d->dtype) ||
-            (a->kind == ATTR_TEXT && strcmp(a->text, d->text) == 0));
-}
-
 /* ---- Calls
  * -------------------------------------------------------------------------------------------- */
 
@@ -182,7 +171,7 @@ static void print_argument(printer *p, const scope *s, const node *n, const op_p
                              ? param->position >= count || n->inputs[param->position].node == NULL
                          : param->kind == PARAM_TENSORS
                              ? param->position >= count
-                             : is_default(param, &n->attrs[param->position]);
+                             : op_attr_is_default(param, &n->attrs[param->position]);
 
     if (missing && (param->has_default || param->kind == PARAM_TENSORS) &&
         !(param->kind == PARAM_TENSORS && *first)) {

@@ -209,3 +209,14 @@ bool op_copy(op_run *run, const tensor *from, void *to, error *err)
     }
     return true;
 }
+
+bool op_attr_is_default(const op_param *param, const attr *value)
+{
+    const attr *d = &param->value;
+
+    return param->has_default && value->kind == d->kind &&
+           (value->kind == ATTR_NONE || (value->kind == ATTR_BOOL && value->truth == d->truth) ||
+            (value->kind == ATTR_INT && value->integer == d->integer) ||
+            (value->kind == ATTR_DTYPE && value->dtype == d->dtype) ||
+            (value->kind == ATTR_TEXT && strcmp(value->text, d->text) == 0));
+}

@@ -198,7 +198,7 @@ typedef enum op_traits {
     OP_CONTROL = 1 << 6,    /* has sub-graphs */
     OP_REPORTS = 1 << 3,    /* kernels of integers set kernel_flags: never on padding */
     OP_SHAPE_ONLY = 1 << 4, /* the result follows from the inputs' types alone */
-    OP_ASSIGNS = 1 << 9,     /* the last input becomes elements of the first one's type */
+    OP_ASSIGNS = 1 << 9,    /* the last input becomes elements of the first one's type */
     OP_NO_BOOL = 1 << 8,    /* refuses bool rather than computing it as int8 */
     OP_INTS_TO_F64 = 1 << 7 /* integers are computed as float64, however small */
 } op_traits;
@@ -276,6 +276,9 @@ const op_param *op_attr_param(const op_def *op, int index);
  * DTYPE, DYNAMIC ..) into what the parameter takes: an int into a list of one, a
  * text into a dtype. ERR_ARGUMENT naming op and parameter otherwise. */
 bool op_attr_convert(const op_def *op, const op_param *param, attr *value, arena *a, error *err);
+
+/* Whether an attribute says what the parameter's default says. */
+bool op_attr_is_default(const op_param *param, const attr *value);
 
 /* Adds an index key as text, 1:3, ..., None, $1; names are those of the call's inputs and
  * stand for $1 and so on, unless they are NULL. */

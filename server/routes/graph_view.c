@@ -15,8 +15,6 @@ enum { REPORT_DEPTH = 3 }; /* of operations, in what is said of a rewrite */
 
 /* ---- What is asked ---------------------------------------------------------------------- */
 
-typedef struct view view;
-
 /* A way to show a graph. */
 typedef struct view_kind {
     const char *name, *media; /* media: how Accept asks for it, where that says enough */
@@ -52,14 +50,14 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static const view_kind *const as_stored = &kinds[0], *const svg = &kinds[KINDS - 2],
                               *const rewrites = &kinds[KINDS - 1];
 
-struct view {
+typedef struct view {
     const view_kind *kind;
     bool optimized, expand, structure, strict;
     library library;
     library_graph stored;
-    graph *graph;
+    graph *graph; /* that is shown */
     arena *arena;
-};
+} view;
 
 static bool read_kind(const http_request *r, const view_kind **kind, error *err)
 {
@@ -198,23 +196,19 @@ static bool write_view(const http_request *r, view *v, text *t, error *err)
     return ok;
 }
 
+/* Builds the stored graph, and a copy of it to be shown: the library keeps its own. */
 static bool build(view *v, const entry *e, error *err)
 {
+    const graph *from;
+    graph_map *map;
+
     if (!library_load(&v->library, e->name, &v->stored.says, err) ||
         !library_build(&v->library, e->name, &v->stored, err))
         return library_blame(e->name, err);
-    /* A copy: the library keeps its own. */
+    from = v->stored.graph;
     v->graph = graph_new(v->arena, NULL);
-    v->graph->node_limit = v->stored.graph->node_limit;
-    return true;
-}
-
-/* Copies the stored graph into the one that is shown. */
-static bool copy(view *v, error *err)
-{
-    const graph *from = v->stored.graph;
-    graph_map *map = graph_map_new(from, v->graph);
-
+    v->graph->node_limit = from->node_limit;
+    map = graph_map_new(from, v->graph);
     if (!graph_map_all(map, err))
         return false;
     for (int i = 0; i < from->output_count; i++)
@@ -228,7 +222,7 @@ static bool answer_view(http_request *r, view *v, const entry *e, error *err)
 
     text_init(&t);
     text_add(&t, "");
-    if (!build(v, e, err) || !copy(v, err) || !write_view(r, v, &t, err)) {
+    if (!build(v, e, err) || !write_view(r, v, &t, err)) {
         text_clear(&t);
         return false;
     }

@@ -4,23 +4,12 @@
 
 #include <string.h>
 
-#include "engine/base/clock.h"
 #include "engine/graph/declaration.h"
 #include "server/routes/handlers.h"
 #include "server/routes/library.h"
 #include "server/routes/stored.h"
 
 /* ---- Metadata -------------------------------------------------------------------------- */
-
-static void add_time(json_writer *w, const char *key, int64_t date_us)
-{
-    text t;
-
-    text_init(&t);
-    clock_add_date_of(&t, date_us);
-    json_string(w, key, t.bytes);
-    text_clear(&t);
-}
 
 /* The members that every description of a graph has. */
 static void add_entry(json_writer *w, const entry *e)
@@ -29,8 +18,8 @@ static void add_entry(json_writer *w, const entry *e)
     json_int(w, "nbytes", entry_nbytes(e));
     json_int(w, "version", e->version);
     json_int(w, "commit", e->commit);
-    add_time(w, "created", e->created_us);
-    add_time(w, "modified", e->modified_us);
+    stored_add_time(w, "created", e->created_us);
+    stored_add_time(w, "modified", e->modified_us);
 }
 
 static void add_type(json_writer *w, const char *key, value v)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/name.h"
 
 enum { NEAREST_NAMES_MAX = 20000, PAGE = 256, LIMIT_USUAL = 100, LIMIT_MAX = 1000 };
@@ -118,6 +119,16 @@ void stored_link_next(http_request *r, const char *path, const char *prefix, siz
     text_add(&link, ">; rel=\"next\"");
     answer_header(r, "Link", link.bytes);
     text_clear(&link);
+}
+
+void stored_add_time(json_writer *w, const char *key, int64_t date_us)
+{
+    text t;
+
+    text_init(&t);
+    clock_add_date_of(&t, date_us);
+    json_string(w, key, t.bytes);
+    text_clear(&t);
 }
 
 /* ---- Headers of answers -----------------------------------------------------------------------

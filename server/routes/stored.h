@@ -1,6 +1,7 @@
 /* stored -- what routes share that speak of stored names (private to routes). */
 #pragma once
 
+#include "engine/base/json.h"
 #include "server/routes/routes.h"
 #include "storage/storage.h"
 
@@ -16,6 +17,9 @@ const char *stored_nearest(const snapshot *n, entry_kind kind, const char *name,
 
 /* What ?durability= says; disk if it is not said. ERR_REQUEST for another word. */
 bool stored_durability(const http_request *r, durability *result, error *err);
+
+/* Adds a moment, in microseconds since 1970, as a date. */
+void stored_add_time(json_writer *w, const char *key, int64_t date_us);
 
 /* What ?limit= says of a page. ERR_REQUEST for what is no number in its range. */
 bool stored_limit(const http_request *r, size_t *limit, error *err);

@@ -45,16 +45,6 @@ static void add_array_interface(json_writer *w, const shape *s, dtype t)
     json_end(w, '}');
 }
 
-static void add_time(json_writer *w, const char *key, int64_t date_us)
-{
-    text t;
-
-    text_init(&t);
-    clock_add_date_of(&t, date_us);
-    json_string(w, key, t.bytes);
-    text_clear(&t);
-}
-
 static void add_place(json_writer *w, const entry *e)
 {
     char file[ENTRY_FILE];
@@ -95,8 +85,8 @@ bool variable_add_meta(services *s, const entry *e, bool with_attributes, json_w
     add_place(w, e);
     json_int(w, "version", e->version);
     json_int(w, "commit", e->commit);
-    add_time(w, "created", e->created_us);
-    add_time(w, "modified", e->modified_us);
+    stored_add_time(w, "created", e->created_us);
+    stored_add_time(w, "modified", e->modified_us);
     add_array_interface(w, &shape, t);
     ok = !with_attributes || add_attributes(s, e, w, err);
     json_end(w, '}');

@@ -90,8 +90,8 @@ static void what_does_not_fit_is_named_with_both_types(void **state)
         const char *detail;
     } cases[] = {
         {DT_C64, 3, 3, ERR_DTYPE,
-         "the input 'x' is declared as float64 [n] and given as complex64 [3]"},
-        {DT_F64, 3, 2, ERR_SHAPE, "the length 'n' is 2 in axis 0 of 'y' and 3 elsewhere"},
+         "f: the input 'x' is declared as float64 [n] and given as complex64 [3]"},
+        {DT_F64, 3, 2, ERR_SHAPE, "f: the length 'n' is 2 in axis 0 of 'y' and 3 elsewhere"},
     };
     graph *g;
     sum s;
@@ -114,8 +114,8 @@ static void what_does_not_fit_is_named_with_both_types(void **state)
         error err = {0};
 
         assert_null(call(&s, g, DT_F64, 3, DT_F64, 3, &err));
-        assert_string_equal(err.detail,
-                            "the input 'x' is declared as float64 [n, ?] and given as float64 [3]");
+        assert_string_equal(
+            err.detail, "f: the input 'x' is declared as float64 [n, ?] and given as float64 [3]");
     }
     graph_release(g);
     sum_clear(&s);

@@ -367,7 +367,7 @@ static void print_function(printer *p, const graph *g, const scope *outer, const
     for (int i = 0; i < graph_param_count(g); i++) {
         const node *n = g->inputs[i].node;
 
-        set_name(p, &s, n, 0, fresh(p, is_name(n->name) ? n->name : "p"));
+        set_name(p, &s, n, 0, fresh(p, arena_format(p->arena, "p%d", ++p->parameters)));
         text_addf(p->out, "%s%s", i > 0 ? ", " : "", s.names[n->id][0]);
     }
     text_add(p->out, "):\n");

@@ -206,3 +206,27 @@ bool stored_expect(services *s, const http_request *r, txn *x, const char *name,
         txn_expect(x, name, commit, ERR_PRECONDITION);
     return true;
 }
+
+bool stored_delete(services *s, http_request *r, entry_kind kind, error *err)
+{
+    const char *name = stored_name(r, err);
+    commit_result done;
+    durability d;
+    txn *x;
+    bool ok;
+
+    if (name == NULL || !stored_durability(r, &d, err))
+        return false;
+    x = txn_new(s->storage, NULL, d);
+    ok = stored_find(txn_base(x), kind, name, err) != NULL && stored_expect(s, r, x, name, err);
+    if (ok) {
+        txn_delete(x, name);
+        ok = txn_commit(x, &done, err);
+    }
+    if (ok) {
+        answer_empty(r, 204);
+        stored_answer_number(r, "Tensord-Commit", done.commit);
+    }
+    txn_free(x);
+    return ok;
+}

@@ -40,3 +40,7 @@ bool stored_is_known(services *s, const http_request *r, const entry *e, const c
 /* Makes the transaction keep what If-Match and If-None-Match ask of a name. False and
  * ERR_PRECONDITION if that does not hold even now. */
 bool stored_expect(services *s, const http_request *r, txn *x, const char *name, error *err);
+
+/* Answers DELETE: the name in the path goes, with the conditions and the durability that
+ * are asked. False and the error if nothing of this kind has it. */
+bool stored_delete(services *s, http_request *r, entry_kind kind, error *err);

@@ -162,25 +162,5 @@ bool variable_put(services *s, http_request *r, error *err)
 
 bool variable_delete(services *s, http_request *r, error *err)
 {
-    const char *name = stored_name(r, err);
-    commit_result done;
-    durability d;
-    txn *x;
-    bool ok;
-
-    if (name == NULL || !stored_durability(r, &d, err))
-        return false;
-    x = txn_new(s->storage, NULL, d);
-    ok = stored_find(txn_base(x), ENTRY_VARIABLE, name, err) != NULL &&
-         stored_expect(s, r, x, name, err);
-    if (ok) {
-        txn_delete(x, name);
-        ok = txn_commit(x, &done, err);
-    }
-    if (ok) {
-        answer_empty(r, 204);
-        stored_answer_number(r, "Tensord-Commit", done.commit);
-    }
-    txn_free(x);
-    return ok;
+    return stored_delete(s, r, ENTRY_VARIABLE, err);
 }

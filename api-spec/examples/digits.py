@@ -3,9 +3,11 @@
 """The recipe behind digits.http: writes digits.json beside itself, or into the directory
 that it is given.
 
-The program trains a network of two layers to read handwritten digits: 40 times through
-1,500 images in 30 batches of 50, by gradient descent on the cross entropy, then asks how
-many of the other 297 it reads right."""
+It holds a stored graph that trains a network of two layers to read handwritten digits: 20
+times through 1,500 images in 30 batches of 50, by gradient descent on the cross entropy.
+It gives the share of the other 297 that the trained network reads right. The weights it
+begins with are the variables w1, b1, w2, b2; those it ends with, which a run makes the
+variables' new values, are v1, c1, v2, c2."""
 import json
 import os
 import sys
@@ -31,18 +33,16 @@ def step(p, batch):
     return (w1 - 0.5 * d1, b1 - 0.5 * c1, w2 - 0.5 * d2, b2 - 0.5 * c2), None
 
 batches = (x[:1500].reshape(30, 50, 64), t[:1500].reshape(30, 50, 10))
-start = (0.2 * random_normal((64, 32), seed=1), zeros(32),
-         0.2 * random_normal((32, 10), seed=2), zeros(10))
-w1, b1, w2, b2 = fori_loop(0, 40, lambda epoch, p: scan(step, p, batches)[0], start)
+v1, c1, v2, c2 = fori_loop(0, 20, lambda epoch, p: scan(step, p, batches)[0], (w1, b1, w2, b2))
 
-read = argmax(scores((w1, b1, w2, b2), x[1500:]), axis=1)
+read = argmax(scores((v1, c1, v2, c2), x[1500:]), axis=1)
 accuracy = mean(read == digits[1500:, 64])
 accuracy
 """
 
 
 def request():
-    return json.dumps({"program": PROGRAM, "store": ["w1", "b1", "w2", "b2"]}, indent=1) + "\n"
+    return json.dumps({"program": PROGRAM}, indent=1) + "\n"
 
 
 def write(directory):

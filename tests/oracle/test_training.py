@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network of api-spec/examples/digits.http, trained by NumPy with gradients written by
 hand, ends with the same weights after its 1,200 steps."""
+import json
 import os
 import sys
 
@@ -12,6 +13,7 @@ from server import Report, Server  # noqa: E402
 
 EXAMPLES = os.path.join(ROOT, "api-spec", "examples")
 NAMES = ("w1", "b1", "w2", "b2")
+UPDATES = {"w1": "v1", "b1": "c1", "w2": "v2", "b2": "c2"}
 ERROR_MAX = 1e-11
 
 
@@ -20,10 +22,13 @@ def example(name):
         return file.read()
 
 
-def get(server, program):
-    status, answer = server.eval(program)
-    assert status == 200, answer
-    return np.array(answer["result"]["data"])
+def answer_of(status, answer):
+    assert status in (200, 201), answer
+    return answer
+
+
+def get(server, name):
+    return np.array(answer_of(*server.eval(name))["result"]["data"])
 
 
 def trained_by_server():
@@ -31,10 +36,12 @@ def trained_by_server():
     with Server() as server:
         server.request("PUT", "/v1/variables/digits", example("digits.npy"),
                        {"Content-Type": "application/x-npy"})
-        server.request("POST", "/v1/eval", example("digits.json"),
-                       {"Content-Type": "application/json"})
-        start = (0.2 * get(server, "random_normal((64, 32), seed=1)"), np.zeros(32),
-                 0.2 * get(server, "random_normal((32, 10), seed=2)"), np.zeros(10))
+        answer_of(*server.eval("w1, b1 = 0.2 * random_normal((64, 32), seed=1), zeros(32)\n"
+                               "w2, b2 = 0.2 * random_normal((32, 10), seed=2), zeros(10)", store=NAMES))
+        start = [get(server, name) for name in NAMES]
+        answer_of(*server.json("PUT", "/v1/graphs/train", json.loads(example("digits.json"))))
+        for _ in range(2):
+            answer_of(*server.json("POST", "/v1/graphs/train/run", {"updates": UPDATES}))
         return start, [get(server, name) for name in NAMES]
 
 

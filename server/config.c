@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/nearest.h"
+
 static const config_row rows[CONFIG_SETTINGS] = {
 #define SETTING(id, type, fallback, least, most, doc)                                              \
     {#id, TYPE_##type, fallback, NULL, least, most, ERR_NONE, doc, offsetof(config, id)},
@@ -190,20 +192,12 @@ static bool suggest_flag(config *c, const char *said, error *err)
 {
     static const char *const others[] = {"--help", "--version", "--print-config", "--config",
                                          "--write-api"};
-    const char *best = NULL;
-    int least = 4;
+    nearest n = nearest_to(said, 3);
 
-    for (int i = 0; i < CONFIG_SETTINGS + (int)(sizeof others / sizeof *others); i++) {
-        const char *flag =
-            i < CONFIG_SETTINGS ? flag_name(c->arena, rows[i].name) : others[i - CONFIG_SETTINGS];
-        int distance = text_distance(said, flag, 3);
-
-        if (distance < least) {
-            least = distance;
-            best = flag;
-        }
-    }
-    return error_suggest(err, best);
+    for (int i = 0; i < CONFIG_SETTINGS + (int)(sizeof others / sizeof *others); i++)
+        nearest_offer(&n, i < CONFIG_SETTINGS ? flag_name(c->arena, rows[i].name)
+                                              : others[i - CONFIG_SETTINGS]);
+    return error_suggest(err, n.word);
 }
 
 /* ---- Sources ---------------------------------------------------------------- */

@@ -120,6 +120,15 @@ bool error_suggest(error *err, const char *name)
     return false;
 }
 
+bool error_did_you_mean(error *err, const char *name)
+{
+    const size_t n = strlen(err->detail);
+
+    if (name != NULL && err->suggestion[0] == '\0')
+        snprintf(err->detail + n, sizeof err->detail - n, "; did you mean %s", name);
+    return error_suggest(err, name);
+}
+
 const error_info *error_info_of(error_kind kind)
 {
     return &infos[kind];

@@ -69,5 +69,8 @@ bool error_at_text(error *err, const char *text, long offset);
  * NULL is allowed and offers nothing. Returns false. */
 bool error_suggest(error *err, const char *name);
 
+/* error_suggest, and says so: the detail goes on "; did you mean NAME". Returns false. */
+bool error_did_you_mean(error *err, const char *name);
+
 /* The row of a kind of error, valid for ever. */
 const error_info *error_info_of(error_kind kind);

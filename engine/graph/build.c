@@ -286,6 +286,15 @@ void graph_add_output(graph *g, value v)
     g->outputs[g->output_count++] = v;
 }
 
+bool graph_capture_output(graph *g, value v, error *err)
+{
+    v = graph_capture(g, v, err);
+    if (v.node == NULL)
+        return false;
+    graph_add_output(g, v);
+    return true;
+}
+
 /* ---- Asking ------------------------------------------------------------------------- */
 
 const type *value_type(value v)

@@ -97,6 +97,9 @@ value graph_scalar(graph *g, dtype dtype, const void *element, bool weak, error 
  * graph in between. */
 value graph_capture(graph *g, value v, error *err);
 
+/* Captures a value and makes it the next output of g. */
+bool graph_capture_output(graph *g, value v, error *err);
+
 /* Applies op to inputs and attributes (op->attr_count of them, converted) and sets
  * outputs, an array of OP_OUTPUTS; returns the node, whose output_count says how
  * many. The values may belong to enclosing graphs. A missing optional input is a

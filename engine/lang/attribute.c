@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/lang/scalar.h"
+#include "engine/base/nearest.h"
 #include "engine/lang/tracer.h"
 
 typedef bool property_fn(tracer *tr, value x, lang_value *result, error *err);
@@ -125,21 +126,13 @@ static bool get_method(tracer *tr, const lang_value *x, const char *name, lang_v
 
 static bool fail_attribute(const lang_value *x, const char *name, code_use use, error *err)
 {
-    const char *near = op_nearest(name, strlen(name));
-    int least = 3;
+    nearest n = nearest_to(name, NEAREST_EDITS);
 
-    for (size_t i = 0; i < sizeof properties / sizeof *properties && use == USE_VALUE; i++) {
-        int distance = text_distance(name, properties[i].name, least);
-
-        if (distance < least) {
-            least = distance;
-            near = properties[i].name;
-        }
-    }
-    error_set(err, use == USE_CALL ? ERR_UNKNOWN_OP : ERR_SYNTAX, "%s has no %s '%s'%s%s",
-              convert_describe(x), use == USE_CALL ? "method" : "attribute", name,
-              near ? "; did you mean " : "", near ? near : "");
-    return error_suggest(err, near);
+    for (size_t i = 0; i < sizeof properties / sizeof *properties && use == USE_VALUE; i++)
+        nearest_offer(&n, properties[i].name);
+    error_set(err, use == USE_CALL ? ERR_UNKNOWN_OP : ERR_SYNTAX, "%s has no %s '%s'",
+              convert_describe(x), use == USE_CALL ? "method" : "attribute", name);
+    return error_did_you_mean(err, n.word != NULL ? n.word : op_nearest(name, strlen(name)));
 }
 
 /* NumPy's words for an element type: its name, and one letter for what it holds. */

@@ -74,20 +74,8 @@ static bool sort_positional(const op_def *op, const arguments *args, slot *slots
 
 static bool fail_keyword(const op_def *op, const char *name, error *err)
 {
-    const char *near = NULL;
-    int least = 3;
-
-    for (int i = 0; i < op->param_count; i++) {
-        int distance = text_distance(name, op->params[i].name, least);
-
-        if (distance < least) {
-            least = distance;
-            near = op->params[i].name;
-        }
-    }
-    error_set(err, ERR_UNKNOWN_ATTR, "%s has no parameter '%s'%s%s", op->name, name,
-              near ? "; did you mean " : "", near ? near : "");
-    return error_suggest(err, near);
+    error_set(err, ERR_UNKNOWN_ATTR, "%s has no parameter '%s'", op->name, name);
+    return error_did_you_mean(err, op_param_nearest(op, name));
 }
 
 static bool sort_keywords(const op_def *op, const arguments *args, slot *slots, error *err)

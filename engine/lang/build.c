@@ -175,12 +175,8 @@ bool lang_expand(graph *g, const op_def *op, const value *inputs, int count, con
     for (int i = 0; i < given; i++) {
         value v;
 
-        if (!convert_tensor(&tr, &items[i], op->name, &v, err))
+        if (!convert_tensor(&tr, &items[i], op->name, &v, err) || !graph_capture_output(g, v, err))
             return false;
-        v = graph_capture(g, v, err);
-        if (v.node == NULL)
-            return false;
-        graph_add_output(g, v);
     }
     return true;
 }

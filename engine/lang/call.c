@@ -117,12 +117,9 @@ static bool add_outputs(tracer *tr, const lang_value *v, bool *is_tuple, error *
     for (int i = 0; i < n; i++) {
         value out;
 
-        if (!convert_tensor(tr, &items[i], "the result of a branch", &out, err))
+        if (!convert_tensor(tr, &items[i], "the result of a branch", &out, err) ||
+            !graph_capture_output(tr->graph, out, err))
             return false;
-        out = graph_capture(tr->graph, out, err);
-        if (out.node == NULL)
-            return false;
-        graph_add_output(tr->graph, out);
     }
     return true;
 }

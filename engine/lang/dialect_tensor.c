@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/nearest.h"
 #include "engine/lang/parser.h"
 #include "engine/lang/scalar.h"
 
@@ -307,35 +308,31 @@ static const struct function {
     {"print", run_print, 1, 1},
 };
 
-static const struct function *find_function(const char *name, const char **nearest)
+static const struct function *find_function(const char *name)
 {
-    int least = strlen(name) < 4 ? 2 : 3;
-
-    *nearest = NULL;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        int distance = text_distance(name, functions[i].name, least);
-
-        if (distance == 0)
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(name, functions[i].name) == 0)
             return &functions[i];
-        if (distance < least) {
-            least = distance;
-            *nearest = functions[i].name;
-        }
-    }
     return NULL;
+}
+
+static bool fail_function(const char *name, error *err)
+{
+    nearest n = nearest_to(name, strlen(name) < 4 ? 1 : NEAREST_EDITS);
+
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        nearest_offer(&n, functions[i].name);
+    error_set(err, ERR_UNKNOWN_OP, "there is no function '%s' in this dialect", name);
+    return error_did_you_mean(err, n.word);
 }
 
 static bool run_function(speaker *s, const char *name, const arguments *args, lang_value *result,
                          error *err)
 {
-    const char *nearest;
-    const struct function *f = find_function(name, &nearest);
+    const struct function *f = find_function(name);
 
-    if (f == NULL) {
-        error_set(err, ERR_UNKNOWN_OP, "there is no function '%s' in this dialect%s%s", name,
-                  nearest ? "; did you mean " : "", nearest ? nearest : "");
-        return error_suggest(err, nearest);
-    }
+    if (f == NULL)
+        return fail_function(name, err);
     if (args->count < f->least || args->count > f->most)
         return error_set(err, ERR_ARGUMENT, "%s takes %d argument%s, got %d", name, f->least,
                          f->least == 1 ? "" : "s", args->count);

@@ -26,16 +26,9 @@ static bool add_outputs(graph *g, const lang_value *v, error *err)
     const int n = many ? v->sequence->count : 1;
     const lang_value *items = many ? v->sequence->items : v;
 
-    for (int i = 0; i < n && n <= OP_OUTPUTS; i++) {
-        value out;
-
-        if (items[i].kind != LANG_TENSOR)
+    for (int i = 0; i < n && n <= OP_OUTPUTS; i++)
+        if (items[i].kind != LANG_TENSOR || !graph_capture_output(g, items[i].tensor, err))
             return false;
-        out = graph_capture(g, items[i].tensor, err);
-        if (out.node == NULL)
-            return false;
-        graph_add_output(g, out);
-    }
     return n > 0 && n <= OP_OUTPUTS && g->input_count > 0;
 }
 

@@ -351,11 +351,20 @@ static bool is_printed(const arguments *args)
     return false;
 }
 
+/* The argument length of scan; none leaves the attribute as it is. */
+static bool read_length(tracer *tr, const lang_value *given, attr *length, error *err)
+{
+    const op_def *op = op_find("scan", 4);
+
+    return given == NULL || given->kind == LANG_NONE ||
+           (convert_attr(tr, given, length, err) &&
+            op_attr_convert(op, op_attr_param(op, 2), length, tr->arena, err));
+}
+
 /* scan(f, operands=[..], carries=1, length=None): all values are arguments of f. */
 static bool printed_scan(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
     static const char *const names[] = {"f", "operands", "carries", "length"};
-    const op_def *op = op_find("scan", 4);
     const lang_value *taken[4];
     scan_call c = {.who = "scan", .form = FORM_FLAT};
     value outputs[OP_OUTPUTS];
@@ -372,11 +381,7 @@ static bool printed_scan(tracer *tr, const arguments *args, lang_value *result, 
     c.f = taken[0];
     c.walked = (group){true, c.carry.count - (int)carries, c.carry.values + carries};
     c.carry.count = (int)carries;
-    if (taken[3] != NULL && taken[3]->kind != LANG_NONE &&
-        (!convert_attr(tr, taken[3], &c.attrs[2], err) ||
-         !op_attr_convert(op, op_attr_param(op, 2), &c.attrs[2], tr->arena, err)))
-        return false;
-    if (!make_scan(tr, &c, outputs, err))
+    if (!read_length(tr, taken[3], &c.attrs[2], err) || !make_scan(tr, &c, outputs, err))
         return false;
     count = c.carry.count + c.stacked.count;
     *result = show_group(tr, outputs, count, count != 1);
@@ -386,7 +391,6 @@ static bool printed_scan(tracer *tr, const arguments *args, lang_value *result, 
 bool loop_scan(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
     static const char *const names[] = {"f", "carry", "xs", "length"};
-    const op_def *op = op_find("scan", 4);
     const lang_value *taken[4];
     scan_call c = {.who = "scan", .form = FORM_SCAN};
     value outputs[OP_OUTPUTS];
@@ -401,11 +405,7 @@ bool loop_scan(tracer *tr, const arguments *args, lang_value *result, error *err
         (taken[2] != NULL && taken[2]->kind != LANG_NONE &&
          !read_group(tr, taken[2], "scan", &c.walked, err)))
         return false;
-    if (taken[3] != NULL && taken[3]->kind != LANG_NONE &&
-        (!convert_attr(tr, taken[3], &c.attrs[2], err) ||
-         !op_attr_convert(op, op_attr_param(op, 2), &c.attrs[2], tr->arena, err)))
-        return false;
-    if (!make_scan(tr, &c, outputs, err))
+    if (!read_length(tr, taken[3], &c.attrs[2], err) || !make_scan(tr, &c, outputs, err))
         return false;
     parts[0] = show_group(tr, outputs, c.carry.count, c.carry.is_tuple);
     parts[1] = show_group(tr, outputs + c.carry.count, c.stacked.count, c.stacked.is_tuple);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/lang/scalar.h"
+#include "engine/base/nearest.h"
 #include "engine/lang/tracer.h"
 
 /* ---- What names mean by themselves ------------------------------------------ */
@@ -154,29 +155,22 @@ static bool find_defined(const tracer *tr, const char *name, bool *found, lang_v
 /* The nearer of two names to a word, either of which may be NULL. */
 static const char *nearer(const char *word, const char *a, const char *b)
 {
-    enum { FAR = 3 };
+    nearest n = nearest_to(word, NEAREST_EDITS);
 
     if (a == NULL || b == NULL)
         return a == NULL ? b : a;
-    return text_distance(word, b, FAR) < text_distance(word, a, FAR) ? b : a;
+    nearest_offer(&n, a);
+    nearest_offer(&n, b);
+    return n.word != NULL ? n.word : a;
 }
 
 static const char *nearest_assigned(const tracer *tr, const char *name)
 {
-    const char *nearest = NULL;
-    int least = 3;
+    nearest n = nearest_to(name, NEAREST_EDITS);
 
-    for (const environment *e = tr->local; e != NULL; e = e->outer) {
-        for (size_t i = 0; i < e->names.count; i++) {
-            int distance = text_distance(name, e->names.entries[i].key, least);
-
-            if (distance < least) {
-                least = distance;
-                nearest = e->names.entries[i].key;
-            }
-        }
-    }
-    return strlen(name) > 2 ? nearest : NULL;
+    for (const environment *e = tr->local; e != NULL; e = e->outer)
+        nearest_offer_keys(&n, &e->names);
+    return strlen(name) > 2 ? n.word : NULL;
 }
 
 static bool fail_unknown(const tracer *tr, const char *name, code_use use, error *err)
@@ -187,12 +181,10 @@ static bool fail_unknown(const tracer *tr, const char *name, code_use use, error
         near = nearer(name, near, tr->scope->nearest(tr->scope->context, name));
     near = use == USE_CALL ? nearer(name, op, near) : nearer(name, near, op);
     if (use == USE_CALL)
-        error_set(err, ERR_UNKNOWN_OP, "there is no operation '%s'%s%s", name,
-                  near ? "; did you mean " : "", near ? near : "");
+        error_set(err, ERR_UNKNOWN_OP, "there is no operation '%s'", name);
     else
-        error_set(err, ERR_UNKNOWN_NAME, "the name '%s' is not known%s%s", name,
-                  near ? "; did you mean " : "", near ? near : "");
-    return error_suggest(err, near);
+        error_set(err, ERR_UNKNOWN_NAME, "the name '%s' is not known", name);
+    return error_did_you_mean(err, near);
 }
 
 bool name_load(tracer *tr, const char *name, code_use use, lang_value *result, error *err)
@@ -227,13 +219,10 @@ bool name_load_from(tracer *tr, const char *module, const char *name, code_use u
                     lang_value *result, error *err)
 {
     const char *path = *module == '\0' ? name : arena_format(tr->arena, "%s.%s", module, name);
-    const char *near;
 
     if (find_known(path, result))
         return true;
-    near = op_nearest(path, strlen(path));
     error_set(err, use == USE_CALL ? ERR_UNKNOWN_OP : ERR_UNKNOWN_NAME,
-              "there is no operation '%s'%s%s", path, near ? "; did you mean " : "",
-              near ? near : "");
-    return error_suggest(err, near);
+              "there is no operation '%s'", path);
+    return error_did_you_mean(err, op_nearest(path, strlen(path)));
 }

@@ -268,6 +268,8 @@ int op_output_count(const op_def *op, const type *inputs);
 const char *op_param_kind_name(param_kind kind);
 /* The parameter of a name, NULL if the operation has none of it. */
 const op_param *op_param_find(const op_def *op, const char *name, size_t length);
+/* The nearest name of a parameter, for "did you mean"; NULL if none is near. */
+const char *op_param_nearest(const op_def *op, const char *name);
 /* The index-th input's, or attribute's, parameter. */
 const op_param *op_input_param(const op_def *op, int index);
 const op_param *op_attr_param(const op_def *op, int index);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/base/table.h"
-#include "engine/base/text.h"
+#include "engine/base/nearest.h"
 #include "engine/ops/families.h"
 
 static const op_family *const families[] = {
@@ -69,22 +69,14 @@ const op_def *const *ops_all(size_t *count)
 
 const char *op_nearest(const char *name, size_t length)
 {
-    const char *nearest = NULL;
     char word[64] = "";
-    int least = length < 4 ? 2 : 3; /* short names: one edit, longer ones: two */
+    nearest n = nearest_to(word, length < 4 ? 1 : NEAREST_EDITS);
 
     if (length >= sizeof word)
         return NULL;
     memcpy(word, name, length);
-    for (size_t i = 0; i < names.count; i++) {
-        int distance = text_distance(word, names.entries[i].key, least);
-
-        if (distance < least) {
-            least = distance;
-            nearest = names.entries[i].key;
-        }
-    }
-    return nearest;
+    nearest_offer_keys(&n, &names);
+    return n.word;
 }
 
 int op_output_count(const op_def *op, const type *inputs)
@@ -98,6 +90,15 @@ const op_param *op_param_find(const op_def *op, const char *name, size_t length)
         if (strlen(op->params[i].name) == length && memcmp(op->params[i].name, name, length) == 0)
             return &op->params[i];
     return NULL;
+}
+
+const char *op_param_nearest(const op_def *op, const char *name)
+{
+    nearest n = nearest_to(name, NEAREST_EDITS);
+
+    for (int i = 0; i < op->param_count; i++)
+        nearest_offer(&n, op->params[i].name);
+    return n.word;
 }
 
 static bool is_input(const op_param *p)

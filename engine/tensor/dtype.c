@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "engine/base/nearest.h"
 #include "engine/base/text.h"
 
 static const dtype_info infos[DT_COUNT] = {
@@ -67,9 +68,8 @@ static bool is_typestr(const char *text, size_t length, dtype t)
 
 bool dtype_parse(const char *text, size_t length, dtype *result, error *err)
 {
-    const char *nearest = NULL;
     char word[32] = "";
-    int least = 3;
+    nearest n = nearest_to(word, NEAREST_EDITS);
 
     for (int t = 0; t < DT_COUNT; t++) {
         if ((strlen(infos[t].name) == length && memcmp(infos[t].name, text, length) == 0) ||
@@ -80,18 +80,11 @@ bool dtype_parse(const char *text, size_t length, dtype *result, error *err)
     }
     if (length < sizeof word)
         memcpy(word, text, length);
-    for (int t = 0; t < DT_COUNT; t++) {
-        int distance = text_distance(word, infos[t].name, 3);
-
-        if (distance < least) {
-            least = distance;
-            nearest = infos[t].name;
-        }
-    }
-    error_set(err, ERR_DTYPE_NAME, "there is no element type '%.*s'%s%s",
-              (int)(length < 60 ? length : 60), text, nearest ? "; did you mean " : "",
-              nearest ? nearest : "");
-    return error_suggest(err, nearest);
+    for (int t = 0; t < DT_COUNT; t++)
+        nearest_offer(&n, infos[t].name);
+    error_set(err, ERR_DTYPE_NAME, "there is no element type '%.*s'",
+              (int)(length < 60 ? length : 60), text);
+    return error_did_you_mean(err, n.word);
 }
 
 static dtype signed_of_size(int size)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "engine/base/nearest.h"
 #include "server/routes/stored.h"
 
 void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs, durability d,
@@ -131,21 +132,16 @@ bool bindings_has(const bindings *b, const char *name)
     return table_get(&b->by_name, name) != NULL || (e != NULL && e->kind == ENTRY_VARIABLE);
 }
 
-static const char *nearest(void *context, const char *name)
+static const char *nearest_known(void *context, const char *name)
 {
     const bindings *b = context;
     const snapshot *base = txn_base(b->txn);
-    const char *best = NULL;
-    int least = 3;
+    nearest n = nearest_to(name, NEAREST_EDITS);
+    const char *best;
 
-    for (size_t i = 0; i < b->inputs->count; i++) {
-        const int distance = text_distance(name, b->inputs->items[i].name, least);
-
-        if (distance < least) {
-            least = distance;
-            best = b->inputs->items[i].name;
-        }
-    }
+    for (size_t i = 0; i < b->inputs->count; i++)
+        nearest_offer(&n, b->inputs->items[i].name);
+    best = n.word;
     if (best == NULL)
         best = stored_nearest(base, ENTRY_VARIABLE, name, b->arena);
     return best != NULL ? best : stored_nearest(base, ENTRY_GRAPH, name, b->arena);
@@ -160,7 +156,7 @@ lang_scope bindings_scope(bindings *b)
 {
     return (lang_scope){.context = b,
                         .resolve = resolve,
-                        .nearest = nearest,
+                        .nearest = nearest_known,
                         .find_op = find_op,
                         .resolve_stored = resolve_stored};
 }

@@ -4,6 +4,8 @@
 
 #include "server/routes/routes.h"
 
+#include "engine/base/nearest.h"
+
 /* ---- Finding the row ----------------------------------------------------------------- */
 
 /* The segment that text (behind a slash) begins with fits one of the path. */
@@ -99,22 +101,16 @@ static bool has_word(const char *list, const char *word, size_t n)
 /* Offers the word of a list that said was probably meant to be. */
 static bool suggest_word(arena *a, const char *list, const char *said, error *err)
 {
-    const char *best = NULL;
-    int least = 3;
+    nearest n = nearest_to(said, NEAREST_EDITS);
 
     for (const char *at = list; at != NULL && *at != '\0';) {
         size_t length = strcspn(at, " ");
-        const char *word = arena_copy(a, at, length);
-        int distance = text_distance(said, word, 2);
 
-        if (distance < least) {
-            least = distance;
-            best = word;
-        }
+        nearest_offer(&n, arena_copy(a, at, length));
         at += length;
         at += *at == ' ';
     }
-    return error_suggest(err, best);
+    return error_suggest(err, n.word);
 }
 
 static bool check_query(const http_request *r, const route *row, error *err)

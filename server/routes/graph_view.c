@@ -232,16 +232,7 @@ static bool answer_view(http_request *r, view *v, const entry *e, error *err)
 
 static bool answer_stored(services *s, http_request *r, const entry *e, error *err)
 {
-    buffer *kept = entry_text(s->storage, e, err);
-    text body;
-
-    if (kept == NULL)
-        return false;
-    text_init(&body);
-    text_addf(&body, "%s\n", (const char *)buffer_bytes(kept));
-    buffer_unref(kept);
-    answer_text(r, 200, "application/json", &body);
-    return true;
+    return stored_answer_kept(r, entry_text(s->storage, e, err));
 }
 
 /* Only the text as it was put is the same as long as the graph is: what it means depends

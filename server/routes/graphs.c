@@ -143,12 +143,7 @@ static bool answer_stored(services *s, http_request *r, const char *name, librar
     }
     json_end(&w, '}');
     text_add_char(&body, '\n');
-    answer_text(r, done->names[0].created ? 201 : 200, "application/json", &body);
-    stored_answer_number(r, "Tensord-Commit", done->commit);
-    if (done->names[0].created)
-        answer_header(r, "Location", r->path);
-    if (e != NULL && e->commit == done->commit)
-        stored_answer_etag(s, r, e, "graph");
+    stored_answer_put(s, r, done, e, "graph", &body);
     snapshot_unref(n);
     return ok;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/nearest.h"
+
 /* ---- Building ------------------------------------------------------------------------- */
 
 static bool build_program(source *s, const source_options *o, error *err)
@@ -74,20 +76,12 @@ static bool find_in_program(source *s, const char *reference, value *result, err
 const char *source_nearest(const source *s, const char *name)
 {
     const lang_scope scope = declared_scope((declared *)&s->declared);
-    const char *best = NULL;
-    int least = 3;
+    nearest n = nearest_to(name, NEAREST_EDITS);
 
     if (s->says->program == NULL)
         return graph_json_nearest(&s->json, name);
-    for (size_t i = 0; i < s->assigned.count; i++) {
-        const int distance = text_distance(name, s->assigned.entries[i].key, least);
-
-        if (distance < least) {
-            least = distance;
-            best = s->assigned.entries[i].key;
-        }
-    }
-    return best != NULL ? best : scope.nearest(scope.context, name);
+    nearest_offer_keys(&n, &s->assigned);
+    return n.word != NULL ? n.word : scope.nearest(scope.context, name);
 }
 
 bool source_find(source *s, const char *reference, value *result, error *err)

@@ -9,6 +9,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/name.h"
+#include "engine/base/nearest.h"
 
 enum { NEAREST_NAMES_MAX = 20000, PAGE = 256, LIMIT_USUAL = 100, LIMIT_MAX = 1000 };
 
@@ -24,23 +25,18 @@ const char *stored_name(const http_request *r, error *err)
 const char *stored_nearest(const snapshot *n, entry_kind kind, const char *name, arena *a)
 {
     const entry *page[PAGE];
-    const char *after = "", *best = NULL;
-    int least = 3;
+    const char *after = "";
+    nearest near = nearest_to(name, NEAREST_EDITS);
     size_t count = PAGE;
 
     for (int seen = 0; count == PAGE && seen < NEAREST_NAMES_MAX; seen += PAGE) {
         count = snapshot_list(n, kind, "", after, page, PAGE);
         for (size_t i = 0; i < count; i++) {
-            const int distance = text_distance(name, page[i]->name, least);
-
             after = page[i]->name;
-            if (distance >= least)
-                continue;
-            least = distance;
-            best = page[i]->name;
+            nearest_offer(&near, after);
         }
     }
-    return best == NULL ? NULL : arena_copy(a, best, strlen(best));
+    return near.word == NULL ? NULL : arena_copy(a, near.word, strlen(near.word));
 }
 
 const entry *stored_find(const snapshot *n, entry_kind kind, const char *name, error *err)
@@ -181,6 +177,30 @@ static bool list_has(services *s, const char *list, const entry *e, const char *
         at += 1 + n + (at[1 + n] != '\0');
     }
     return false;
+}
+
+bool stored_answer_kept(http_request *r, buffer *kept)
+{
+    text body;
+
+    if (kept == NULL)
+        return false;
+    text_init(&body);
+    text_addf(&body, "%s\n", (const char *)buffer_bytes(kept));
+    buffer_unref(kept);
+    answer_text(r, 200, "application/json", &body);
+    return true;
+}
+
+void stored_answer_put(services *s, http_request *r, const commit_result *done, const entry *e,
+                       const char *form, text *body)
+{
+    answer_text(r, done->names[0].created ? 201 : 200, "application/json", body);
+    stored_answer_number(r, "Tensord-Commit", done->commit);
+    if (done->names[0].created)
+        answer_header(r, "Location", r->path);
+    if (e != NULL && e->commit == done->commit)
+        stored_answer_etag(s, r, e, form);
 }
 
 bool stored_is_known(services *s, const http_request *r, const entry *e, const char *form)

@@ -34,6 +34,14 @@ void stored_answer_etag(services *s, http_request *r, const entry *e, const char
 /* Sets a header to a number. */
 void stored_answer_number(http_request *r, const char *header, int64_t number);
 
+/* Answers with a JSON text that storage keeps, and gives it up. False if it is NULL. */
+bool stored_answer_kept(http_request *r, buffer *kept);
+
+/* Answers PUT of one name with body, which it takes: 201 and Location if the name is new.
+ * The ETag is that of e in a form; there is none if e is NULL or newer than the commit. */
+void stored_answer_put(services *s, http_request *r, const commit_result *done, const entry *e,
+                       const char *form, text *body);
+
 /* Whether a reader has this already: If-None-Match names the entry in this form. */
 bool stored_is_known(services *s, const http_request *r, const entry *e, const char *form);
 

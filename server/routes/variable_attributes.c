@@ -59,15 +59,8 @@ bool attributes_put(services *s, http_request *r, error *err)
 
 static bool answer_attributes(services *s, http_request *r, const entry *e, error *err)
 {
-    buffer *kept = entry_attributes(s->storage, e, err);
-    text body;
-
-    if (kept == NULL)
+    if (!stored_answer_kept(r, entry_attributes(s->storage, e, err)))
         return false;
-    text_init(&body);
-    text_addf(&body, "%s\n", (const char *)buffer_bytes(kept));
-    buffer_unref(kept);
-    answer_text(r, 200, "application/json", &body);
     stored_answer_etag(s, r, e, "attributes");
     return true;
 }

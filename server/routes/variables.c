@@ -127,12 +127,7 @@ static bool answer_stored(services *s, http_request *r, const char *name, const 
     else /* somebody removed it since */
         json_raw(&w, NULL, "{}");
     text_add_char(&body, '\n');
-    answer_text(r, done->names[0].created ? 201 : 200, "application/json", &body);
-    stored_answer_number(r, "Tensord-Commit", done->commit);
-    if (done->names[0].created)
-        answer_header(r, "Location", r->path);
-    if (e != NULL && e->commit == done->commit)
-        stored_answer_etag(s, r, e, "json");
+    stored_answer_put(s, r, done, e, "json", &body);
     snapshot_unref(n);
     return !error_is_set(err);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/name.h"
+#include "engine/base/nearest.h"
 #include "server/wire/request.h"
 
 static bool fault_at(const wire_value *v, error *err)
@@ -167,24 +168,16 @@ static bool resolve(void *context, graph *g, const char *name, value *result, er
     return true;
 }
 
-static const char *nearest(void *context, const char *name)
+static const char *nearest_known(void *context, const char *name)
 {
     const declared *d = context;
     const lang_scope *under = d->under;
-    const char *best = NULL;
-    int least = 3;
+    nearest n = nearest_to(name, NEAREST_EDITS);
 
-    for (size_t i = 0; i < d->types.count; i++) {
-        const int distance = text_distance(name, d->types.entries[i].key, least);
-
-        if (distance < least) {
-            least = distance;
-            best = d->types.entries[i].key;
-        }
-    }
-    if (best == NULL && under != NULL && under->nearest != NULL)
-        best = under->nearest(under->context, name);
-    return best;
+    nearest_offer_keys(&n, &d->types);
+    if (n.word == NULL && under != NULL && under->nearest != NULL)
+        return under->nearest(under->context, name);
+    return n.word;
 }
 
 static bool find_op(void *context, const char *name, const op_def **result, error *err)
@@ -217,7 +210,7 @@ lang_scope declared_scope(declared *d)
 {
     return (lang_scope){.context = d,
                         .resolve = resolve,
-                        .nearest = nearest,
+                        .nearest = nearest_known,
                         .find_op = find_op,
                         .resolve_stored = resolve_stored};
 }

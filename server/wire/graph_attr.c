@@ -183,26 +183,16 @@ static bool convert_param(reading *r, const item *x, const op_param *p, const wi
 static bool check_known(const item *x, const wire_value *attrs, error *err)
 {
     for (const wire_value *v = wire_first(attrs); v != NULL; v = wire_next(v)) {
-        const char *name = wire_key(v), *near = NULL;
+        const char *name = wire_key(v);
         const op_param *p = op_param_find(x->op, name, strlen(name));
-        int least = 3;
 
         if (p != NULL && p->kind != PARAM_TENSOR && p->kind != PARAM_TENSORS)
             continue;
         if (p != NULL)
             return wire_fault(v, err, ERR_UNKNOWN_ATTR, "%s: '%s' is a tensor and belongs to args",
                               x->op->name, name);
-        for (int i = 0; i < x->op->param_count; i++) {
-            const int distance = text_distance(name, x->op->params[i].name, least);
-
-            if (distance < least) {
-                least = distance;
-                near = x->op->params[i].name;
-            }
-        }
-        wire_fault(v, err, ERR_UNKNOWN_ATTR, "%s has no attribute '%.60s'%s%s", x->op->name, name,
-                   near ? "; did you mean " : "", near ? near : "");
-        return error_suggest(err, near);
+        wire_fault(v, err, ERR_UNKNOWN_ATTR, "%s has no attribute '%.60s'", x->op->name, name);
+        return error_did_you_mean(err, op_param_nearest(x->op, name));
     }
     return true;
 }

@@ -33,12 +33,10 @@ static bool check_count(const item *x, error *err)
             most++;
         }
     }
-    if (x->argument_count >= least && (x->argument_count <= most))
+    if (x->argument_count >= least && x->argument_count <= most)
         return true;
     return error_set(err, ERR_ARGUMENT, "%s takes %d%s argument%s, got %d", op->name, least,
-                     op->input_count < 0 ? " or more"
-                     : most > least      ? " or more"
-                                         : "",
+                     op->input_count < 0 || most > least ? " or more" : "",
                      least == 1 && most == 1 ? "" : "s", x->argument_count);
 }
 
@@ -93,12 +91,8 @@ static bool end_subgraph(reading *r, int at, error *err)
     for (int i = 0; i < count; i++) {
         value v;
 
-        if (!reading_value(r, &places[i], &v, err))
+        if (!reading_value(r, &places[i], &v, err) || !graph_capture_output(g, v, err))
             return false;
-        v = graph_capture(g, v, err);
-        if (v.node == NULL)
-            return false;
-        graph_add_output(g, v);
     }
     return true;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/name.h"
+#include "engine/base/nearest.h"
 #include "server/wire/graph_private.h"
 #include "server/wire/request.h"
 
@@ -52,16 +53,12 @@ static int find_item(const reading *r, int at, const char *name)
 
 static bool locate_outside(reading *r, const char *text, const char *name, place *p, error *err)
 {
-    const char *near;
-
     p->item = -1;
     if (!reading_external(r->json, name, &p->outside, err))
         return false;
     if (p->outside.node == NULL) {
-        near = graph_json_nearest(r->json, name);
-        error_set(err, ERR_UNKNOWN_NAME, "the name '%.60s' is not known%s%s", text,
-                  near ? "; did you mean " : "", near ? near : "");
-        return error_suggest(err, near);
+        error_set(err, ERR_UNKNOWN_NAME, "the name '%.60s' is not known", text);
+        return error_did_you_mean(err, graph_json_nearest(r->json, name));
     }
     return p->output == 0 || error_set(err, ERR_ARGUMENT,
                                        "'%.60s': '%s' is one tensor, whose only "
@@ -170,7 +167,7 @@ static bool find_op(reading *r, int at, error *err)
     static const char *const members[] = {"op", "args", "attrs"};
     item *x = &r->items[at];
     const wire_value *op = wire_member(x->object, "op");
-    const char *name, *near;
+    const char *name;
     size_t n;
 
     if (!wire_expect(x->object, WIRE_OBJECT, err) ||
@@ -186,10 +183,8 @@ static bool find_op(reading *r, int at, error *err)
         return reading_fault_at(x, op, err);
     if (x->op != NULL)
         return true;
-    near = op_nearest(name, n);
-    error_set(err, ERR_UNKNOWN_OP, "there is no operation '%.60s'%s%s", name,
-              near ? "; did you mean " : "", near ? near : "");
-    error_suggest(err, near);
+    error_set(err, ERR_UNKNOWN_OP, "there is no operation '%.60s'", name);
+    error_did_you_mean(err, op_nearest(name, n));
     return reading_fault_at(x, op, err);
 }
 
@@ -390,18 +385,9 @@ bool graph_json_has(const graph_json *j, const char *name)
 
 const char *graph_json_nearest(const graph_json *j, const char *name)
 {
-    const table *names = &j->reading->frames[0].names;
     const lang_scope scope = declared_scope((declared *)&j->declared);
-    const char *best = NULL;
-    int least = 3;
+    nearest n = nearest_to(name, NEAREST_EDITS);
 
-    for (size_t i = 0; i < names->count; i++) {
-        const int distance = text_distance(name, names->entries[i].key, least);
-
-        if (distance < least) {
-            least = distance;
-            best = names->entries[i].key;
-        }
-    }
-    return best != NULL ? best : scope.nearest(scope.context, name);
+    nearest_offer_keys(&n, &j->reading->frames[0].names);
+    return n.word != NULL ? n.word : scope.nearest(scope.context, name);
 }

@@ -6,25 +6,19 @@
 #include <string.h>
 
 #include "engine/base/name.h"
+#include "engine/base/nearest.h"
 #include "engine/base/table.h"
 #include "engine/base/text.h"
 
 /* ---- Names ------------------------------------------------------------------------- */
 
-static const char *nearest(const char *word, const char *const *names, size_t count)
+static const char *nearest_of(const char *word, const char *const *names, size_t count)
 {
-    const char *best = NULL;
-    int least = 3;
+    nearest n = nearest_to(word, NEAREST_EDITS);
 
-    for (size_t i = 0; i < count; i++) {
-        const int distance = text_distance(word, names[i], 3);
-
-        if (distance < least) {
-            least = distance;
-            best = names[i];
-        }
-    }
-    return best;
+    for (size_t i = 0; i < count; i++)
+        nearest_offer(&n, names[i]);
+    return n.word;
 }
 
 bool wire_known_members(const wire_value *object, const char *const *names, size_t count,
@@ -38,7 +32,7 @@ bool wire_known_members(const wire_value *object, const char *const *names, size
             i++;
         if (i < count)
             continue;
-        near = nearest(wire_key(m), names, count);
+        near = nearest_of(wire_key(m), names, count);
         wire_fault(m, err, ERR_MEMBER, "%s has no member '%.60s'%s%s%s", what, wire_key(m),
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         return error_suggest(err, near);

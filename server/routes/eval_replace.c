@@ -5,13 +5,6 @@
 
 #include "server/routes/evaluation.h"
 
-static bool fault_at(const wire_value *v, error *err)
-{
-    char pointer[WIRE_POINTER_MAX];
-
-    return error_at_pointer(err, "%s", wire_pointer(v, pointer));
-}
-
 /* What replaces a value has its element type and as many axes. */
 static bool add(evaluation *e, const char *name, value from, value to, error *err)
 {
@@ -54,7 +47,7 @@ static bool find_feeds(evaluation *e, error *err)
     for (size_t i = 0; i < feeds->count; i++)
         if (table_get(&e->bindings.given, feeds->items[i].name) == NULL &&
             !find_feed(e, &feeds->items[i], err))
-            return fault_at(feeds->items[i].value, err);
+            return wire_fault_at(feeds->items[i].value, err);
     return true;
 }
 
@@ -87,7 +80,7 @@ bool evaluation_find_givens(evaluation *e, error *err)
          v = wire_next(v)) {
         if (!source_find(&e->source, wire_key(v), &from, err) || !find_given(e, v, &to, err) ||
             !add(e, wire_key(v), from, to, err))
-            return fault_at(v, err);
+            return wire_fault_at(v, err);
     }
     return true;
 }

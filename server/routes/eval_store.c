@@ -39,15 +39,13 @@ static bool select_list(evaluation *e, const wire_assignments *list,
                         bool (*fit)(evaluation *e, const char *stored, value *v, error *err),
                         error *err)
 {
-    char pointer[WIRE_POINTER_MAX];
-
     for (size_t i = 0; i < list->count; i++) {
         const wire_assignment *one = &list->items[i];
         value v;
 
         if (!source_find(&e->source, one->name, &v, err) ||
             (fit != NULL && !fit(e, one->stored, &v, err)))
-            return error_at_pointer(err, "%s", wire_pointer(one->value, pointer));
+            return wire_fault_at(one->value, err);
         add(e, one->stored, v);
     }
     return true;

@@ -8,13 +8,6 @@
 #include "engine/base/nearest.h"
 #include "server/wire/request.h"
 
-static bool fault_at(const wire_value *v, error *err)
-{
-    char pointer[WIRE_POINTER_MAX];
-
-    return error_at_pointer(err, "%s", wire_pointer(v, pointer));
-}
-
 /* ---- Reading ------------------------------------------------------------------------ */
 
 static bool read_length(const wire_value *v, int64_t *length, const char **symbol, error *err)
@@ -70,21 +63,13 @@ static bool read_shape(const wire_value *v, read_axis *read, declaration *d, err
             return false;
     }
     d->has_shape = true;
-    return shape_check(&d->shape, "shape", err) || fault_at(v, err);
+    return shape_check(&d->shape, "shape", err) || wire_fault_at(v, err);
 }
 
 static bool read_dtype(const wire_value *v, declaration *d, error *err)
 {
-    const char *text;
-    size_t n;
-
-    if (v == NULL)
-        return true;
-    if (!wire_expect(v, WIRE_STRING, err))
-        return false;
-    text = wire_string(v, &n);
-    d->has_dtype = true;
-    return dtype_parse(text, n, &d->dtype, err) || fault_at(v, err);
+    d->has_dtype = v != NULL;
+    return v == NULL || wire_dtype(v, &d->dtype, err);
 }
 
 static bool read_object(const wire_value *v, declaration *d, error *err)
@@ -120,7 +105,7 @@ bool declared_read(declared *d, const wire_value *inputs, error *err)
         declaration *one = arena_alloc(d->arena, sizeof *one);
 
         if (name == NULL)
-            return fault_at(v, err);
+            return wire_fault_at(v, err);
         if (!read_one(v, one, err))
             return false;
         if (table_put(&d->types, name, one) != NULL)

@@ -14,11 +14,9 @@ enum { OUTPUT_DIGITS = 6 }; /* of the number behind a reference's colon */
 
 bool reading_fault_at(const item *x, const wire_value *v, error *err)
 {
-    char pointer[WIRE_POINTER_MAX];
-
     if (err->node[0] == '\0' && x != NULL)
         snprintf(err->node, sizeof err->node, "%s", x->name);
-    return error_at_pointer(err, "%s", wire_pointer(v, pointer));
+    return wire_fault_at(v, err);
 }
 
 /* ---- References ---------------------------------------------------------------------- */

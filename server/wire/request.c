@@ -44,10 +44,9 @@ bool wire_known_members(const wire_value *object, const char *const *names, size
 static const char *read_name_text(const char *text, const wire_value *v, arena *a, error *err)
 {
     const char *name = name_normalise(a, text, strlen(text), err);
-    char pointer[WIRE_POINTER_MAX];
 
     if (name == NULL)
-        error_at_pointer(err, "%s", wire_pointer(v, pointer));
+        wire_fault_at(v, err);
     return name;
 }
 

@@ -27,25 +27,6 @@ static bool read_weak(const wire_value *weak, dtype_class *class, error *err)
                       wire_string(weak, NULL));
 }
 
-/* Says that the error, which is set, concerns v. */
-static bool fault_at(const wire_value *v, error *err)
-{
-    char pointer[WIRE_POINTER_MAX];
-
-    return error_at_pointer(err, "%s", wire_pointer(v, pointer));
-}
-
-static bool read_dtype(const wire_value *v, dtype *result, error *err)
-{
-    const char *text;
-    size_t n;
-
-    if (!wire_expect(v, WIRE_STRING, err))
-        return false;
-    text = wire_string(v, &n);
-    return dtype_parse(text, n, result, err) || fault_at(v, err);
-}
-
 static bool read_shape(const wire_value *v, shape *result, error *err)
 {
     if (!wire_expect(v, WIRE_LIST, err))
@@ -62,7 +43,7 @@ static bool read_shape(const wire_value *v, shape *result, error *err)
                               wire_integer(item));
         result->length[result->rank++] = wire_integer(item);
     }
-    return shape_check(result, "shape", err) || fault_at(v, err);
+    return shape_check(result, "shape", err) || wire_fault_at(v, err);
 }
 
 bool tensor_object_dtype(const wire_value *object, dtype *result, bool *is_known, error *err)
@@ -72,7 +53,7 @@ bool tensor_object_dtype(const wire_value *object, dtype *result, bool *is_known
 
     *is_known = name != NULL || weak != NULL;
     if (name != NULL)
-        return read_dtype(name, result, err);
+        return wire_dtype(name, result, err);
     if (weak != NULL) {
         if (!read_weak(weak, &class, err))
             return false;
@@ -155,7 +136,7 @@ bool tensor_object_finish(const wire_value *object, data *d, tensor *result, err
         return false;
     if (is_weak)
         return finish_weak(object, d, result, err);
-    if ((name != NULL && !read_dtype(name, &facts.dtype, err)) ||
+    if ((name != NULL && !wire_dtype(name, &facts.dtype, err)) ||
         (lengths != NULL && !read_shape(lengths, &facts.shape, err)))
         return false;
     if (wire_member(object, "base64") == NULL)

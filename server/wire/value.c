@@ -169,9 +169,16 @@ const char *wire_pointer(const wire_value *v, char to[WIRE_POINTER_MAX])
     return to;
 }
 
+bool wire_fault_at(const wire_value *v, error *err)
+{
+    char pointer[WIRE_POINTER_MAX];
+
+    return error_at_pointer(err, "%s", wire_pointer(v, pointer));
+}
+
 bool wire_fault(const wire_value *v, error *err, error_kind kind, const char *format, ...)
 {
-    char detail[sizeof err->detail], pointer[WIRE_POINTER_MAX];
+    char detail[sizeof err->detail];
     va_list args;
 
     if (error_is_set(err))
@@ -180,7 +187,7 @@ bool wire_fault(const wire_value *v, error *err, error_kind kind, const char *fo
     vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
     error_set(err, kind, "%s", detail);
-    return v != NULL ? error_at_pointer(err, "%s", wire_pointer(v, pointer)) : false;
+    return v != NULL && wire_fault_at(v, err);
 }
 
 bool wire_expect(const wire_value *v, wire_type type, error *err)
@@ -190,6 +197,17 @@ bool wire_expect(const wire_value *v, wire_type type, error *err)
     return wire_fault(v, err, ERR_REQUEST, "%s%s%sexpected %s, found %s", v->key ? "'" : "",
                       v->key ? v->key : "", v->key ? "': " : "", wire_type_name(type),
                       wire_type_name(v->type));
+}
+
+bool wire_dtype(const wire_value *v, dtype *result, error *err)
+{
+    const char *text;
+    size_t n;
+
+    if (!wire_expect(v, WIRE_STRING, err))
+        return false;
+    text = wire_string(v, &n);
+    return dtype_parse(text, n, result, err) || wire_fault_at(v, err);
 }
 
 /* ---- Building -------------------------------------------------------------------- */

@@ -83,6 +83,9 @@ const wire_value *wire_member(const wire_value *v, const char *key);
 /* Writes the JSON pointer of v, "" for the root, and returns to. */
 const char *wire_pointer(const wire_value *v, char to[WIRE_POINTER_MAX]);
 
+/* Says that the error, which is set, concerns v, unless it has a pointer; returns false. */
+bool wire_fault_at(const wire_value *v, error *err);
+
 /* Sets the error with v's pointer; returns false. v may be NULL: no pointer. */
 bool wire_fault(const wire_value *v, error *err, error_kind kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -90,6 +93,9 @@ bool wire_fault(const wire_value *v, error *err, error_kind kind, const char *fo
 /* Whether v has the type; false and ERR_REQUEST, saying what was expected and
  * found, if not. */
 bool wire_expect(const wire_value *v, wire_type type, error *err);
+
+/* The element type that a string names. ERR_REQUEST, ERR_DTYPE_NAME. */
+bool wire_dtype(const wire_value *v, dtype *result, error *err);
 
 /* ---- Building, for the readers ---------------------------------------------------- */
 

@@ -30,14 +30,26 @@ static buffer *slot_buffer(const runner *r, int index)
     return r->buffers[s->index];
 }
 
-/* The first byte of a slot. Inputs may begin inside their buffer. */
-static char *slot_bytes(const runner *r, int index)
+/* Where in its buffer a slot begins, in bytes: inputs and what functions give may be parts of
+ * other tensors. */
+static int64_t slot_offset(const runner *r, int index)
 {
     const slot *s = &r->plan->slots[index];
 
-    if (s->kind == SLOT_INPUT)
-        return tensor_bytes(&r->inputs[s->index]);
-    return buffer_bytes(slot_buffer(r, index));
+    switch (s->kind) {
+    case SLOT_INPUT:
+        return r->inputs[s->index].offset * (int64_t)dtype_size(r->inputs[s->index].dtype);
+    case SLOT_CONSTANT:
+        return 0; /* its layouts know */
+    case SLOT_BUFFER:
+        break;
+    }
+    return r->offsets[s->index];
+}
+
+static char *slot_bytes(const runner *r, int index)
+{
+    return (char *)buffer_bytes(slot_buffer(r, index)) + slot_offset(r, index);
 }
 
 bool runner_make(runner *r, int index, error *err)
@@ -56,9 +68,8 @@ tensor runner_tensor(const runner *r, const layout *l)
         .buf = slot_buffer(r, l->slot), .dtype = l->dtype, .offset = l->offset, .shape = l->shape};
 
     memcpy(t.strides, l->strides, sizeof t.strides);
-    if (s->kind == SLOT_INPUT)
-        t.offset += r->inputs[s->index].offset;
-    if (s->kind == SLOT_BUFFER && r->plan->buffers[s->index].made_by_step) {
+    t.offset += slot_offset(r, l->slot) / (int64_t)dtype_size(l->dtype);
+    if (!shape_is_known(&l->shape)) { /* then l is all that the step made */
         t.shape = r->shapes[s->index];
         shape_strides(&t.shape, t.strides);
     }
@@ -166,6 +177,7 @@ void runner_adopt_take(runner *r, int slot_index, const tensor *t)
 
     r->buffers[b] = t->buf;
     r->shapes[b] = t->shape;
+    r->offsets[b] = t->offset * (int64_t)dtype_size(t->dtype);
 }
 
 /* The plan counted what has no known shape as nothing: makes that good. */
@@ -252,6 +264,7 @@ bool exec_run(const plan *p, const tensor *inputs, budget *b, const stop_sign *s
 
     r.buffers = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.buffers);
     r.shapes = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.shapes);
+    r.offsets = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.offsets);
     ok = run_steps(&r, err);
     for (int i = 0; ok && i < p->output_count; i++) {
         outputs[i] = runner_tensor(&r, &p->outputs[i]);

@@ -10,6 +10,7 @@ typedef struct runner {
     const stop_sign *stop;
     buffer **buffers; /* by index; NULL: not made yet, or given up */
     shape *shapes;    /* of buffers whose shape the step decided */
+    int64_t *offsets; /* in bytes, of what a step put there: a part of another tensor perhaps */
     run_notes *notes;
     arena *arena;
 } runner;
@@ -20,7 +21,8 @@ tensor runner_tensor(const runner *r, const layout *l);
 /* Allocates the buffer of a slot, unless it has one. */
 bool runner_make(runner *r, int slot, error *err);
 
-/* Puts a tensor that a step made where its slot is. Takes over the reference. */
+/* Puts a dense tensor that a step made, or a dense part of one, where its slot is. Takes over
+ * the reference. */
 void runner_adopt_take(runner *r, int slot, const tensor *t);
 
 /* The steps with functions (control.c). */

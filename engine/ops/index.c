@@ -176,38 +176,71 @@ static bool read_item(reader *r, const index_item *item, int left, error *err)
     return false;
 }
 
-bool index_read(const op_call *call, const attr *key, index_view *view, error *err)
-{
-    reader r = {.call = call, .in = &call->inputs[0].shape, .view = view};
-    int consumed = 0, ellipses = 0, added = 0;
+/* What a key has of each kind. */
+typedef struct key_counts {
+    int consumed;  /* axes of the indexed tensor */
+    int added;     /* new axes */
+    int ellipses;  /* ... */
+    int arguments; /* tensors: $1 up to this one */
+} key_counts;
 
-    memset(view, 0, sizeof *view);
+static key_counts count_items(const op_call *call, const attr *key)
+{
+    key_counts c = {0};
+
     for (int i = 0; i < key->n; i++) {
         const index_item *item = &key->index[i];
+        const bool argument = item->kind == INDEX_TENSOR;
 
-        if (item->kind == INDEX_TENSOR && (item->operand < 1 || item->operand >= call->count))
-            return error_set(err, ERR_INDEX,
-                             "%s: the index refers to an argument $%d that is not "
-                             "there",
-                             call->op->name, item->operand);
-        consumed += consumed_axes(call, item);
-        ellipses += item->kind == INDEX_ELLIPSIS;
-        added += item->kind == INDEX_NEWAXIS;
-        r.any_tensor = r.any_tensor || item->kind == INDEX_TENSOR;
+        if (argument && item->operand > c.arguments)
+            c.arguments = item->operand;
+        if (!argument || item->operand < call->count)
+            c.consumed += consumed_axes(call, item);
+        c.ellipses += item->kind == INDEX_ELLIPSIS;
+        c.added += item->kind == INDEX_NEWAXIS;
     }
-    if (ellipses > 1)
+    return c;
+}
+
+static bool check_key(const op_call *call, const key_counts *c, error *err)
+{
+    const int rank = call->inputs[0].shape.rank, given = call->count - 1;
+
+    if (c->arguments > given)
+        return error_set(err, ERR_INDEX,
+                         "%s: the index refers to an argument $%d that is not there",
+                         call->op->name, c->arguments);
+    if (c->arguments < given)
+        return error_set(err, ERR_ARGUMENT,
+                         "%s: the index takes %d tensors, not %d; one tensor where a tuple of them "
+                         "goes is taken as its parts along axis 0: write (x,)",
+                         call->op->name, c->arguments, given);
+    if (c->ellipses > 1)
         return error_set(err, ERR_INDEX, "%s: an index can have only one ...", call->op->name);
-    if (consumed > r.in->rank)
+    if (c->consumed > rank)
         return error_set(err, ERR_INDEX, "%s: %d indices for a tensor with %d axes", call->op->name,
-                         consumed, r.in->rank);
-    if (r.in->rank + added > RANK_MAX)
-        return error_set(err, ERR_SHAPE_INVALID, "%s: a tensor has at most %d axes", call->op->name,
-                         RANK_MAX);
+                         c->consumed, rank);
+    return rank + c->added <= RANK_MAX ||
+           error_set(err, ERR_SHAPE_INVALID, "%s: a tensor has at most %d axes", call->op->name,
+                     RANK_MAX);
+}
+
+bool index_read(const op_call *call, const attr *key, index_view *view, error *err)
+{
+    const key_counts counts = count_items(call, key);
+    reader r = {.call = call,
+                .in = &call->inputs[0].shape,
+                .view = view,
+                .any_tensor = counts.arguments > 0};
+
+    memset(view, 0, sizeof *view);
+    if (!check_key(call, &counts, err))
+        return false;
     for (int i = 0; i < key->n; i++)
-        if (!read_item(&r, &key->index[i], r.in->rank - consumed, err))
+        if (!read_item(&r, &key->index[i], r.in->rank - counts.consumed, err))
             return false;
-    if (ellipses == 0)
-        read_whole(&r, r.in->rank - consumed);
+    if (counts.ellipses == 0)
+        read_whole(&r, r.in->rank - counts.consumed);
     if (r.apart)
         view->position = 0;
     return true;

@@ -344,13 +344,16 @@ static op_def rows[] = {
         .family = "Reductions",
         .signature = "x, axis: axes = None, dtype: dtype = None, keepdims: bool = False",
         .reduce = &prod,
-        /* The product of the others: r / x, or, at the only zero, the product of what
-         * is not zero. */
+        /* The product of the others: r / x; at the only zero the product of what is not
+         * zero, at one of two zeros that times the other. With more it is 0, and so are its
+         * first derivatives (the second ones, of three zeros, are lost). */
         .grad = {"zero = x == 0\n"
                  "zeros = sum(zero, axis=axis, keepdims=True)\n"
                  "whole = r if keepdims else spread(r, x, axis=axis)\n"
                  "rest = prod(where(zero, 1, x), axis=axis, keepdims=True)\n"
-                 "others = where(zero, where(zeros == 1, rest, 0), whole / where(zero, 1, x))\n"
+                 "other = sum(where(zero, x, 0), axis=axis, keepdims=True) - x\n"
+                 "at_zero = where(zeros == 1, rest, where(zeros == 2, rest * other, 0))\n"
+                 "others = where(zero, at_zero, whole / where(zero, 1, x))\n"
                  "return spread(g, x, axis=axis, keepdims=keepdims) * conj(others)"},
         .doc = "Product of the elements along axes.",
         .example = "prod([[1, 2], [3, 4]], axis=1)",

@@ -200,6 +200,7 @@ static void gradients_can_be_differentiated_again(void **state)
     gives("hessian(lambda x: sum(x[[0, 0, 1]] ** 3), [1.0, 2.0])", "[[12.0, 0.0], [0.0, 12.0]]");
     gives("jacobian(lambda x: grad(prod, x), [2.0, 3.0, 0.0])",
           "[[0.0, 0.0, 3.0], [0.0, 0.0, 2.0], [3.0, 2.0, 0.0]]");
+    gives("hessian(prod, [0.0, 3.0, 0.0])", "[[0.0, 0.0, 3.0], [0.0, 0.0, 0.0], [3.0, 0.0, 0.0]]");
 }
 
 static void a_branch_that_is_not_taken_costs_and_fails_nothing(void **state)

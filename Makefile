@@ -2,6 +2,7 @@
 # make test       all tests                     make check      layers, vectorised, format, generated files
 # make SAN=1 ...  address + undefined sanitizers    make api    rewrite the generated files of api-spec/
 # make deps       install what is missing       make bench      speed, side by side with others
+# make long       values and gradients against PyTorch, drawn anew (ROUNDS=20)
 CC       = gcc
 CXX      = g++
 OUT      = build$(if $(SAN),-san)$(if $(TSAN),-tsan)
@@ -84,10 +85,14 @@ bench: deps
 	@$(MAKE) -s -j2 $(OUT)/tests/bench/bench
 	@BUILD=$(OUT) /usr/bin/python3 tests/bench/run.py
 
+long: deps
+	@$(MAKE) -s -j2 $(OUT)/tensord
+	@TENSORD=$(OUT)/tensord /usr/bin/python3 tests/oracle/long_values.py $(or $(ROUNDS),20)
+
 deps:
 	@tools/deps.sh
 
 clean:
 	rm -rf build build-san build-tsan
 
-.PHONY: all api test check run bench deps clean
+.PHONY: all api test check run bench long deps clean

@@ -16,6 +16,12 @@
  *     a choice between its branches' gradients, so the branch not taken costs nothing; a
  *     loop is walked backwards along recorded values.
  *
+ * Memory of loops. What is recorded is what a loop carries, once for each step. Of a scan of
+ * n steps, 256 or more, that would record more than 16 MiB it is 2 sqrt(n) times what is
+ * carried instead, and every step is done once more; beside that come the operands, their
+ * gradients, and what one step takes. How often a while loop runs is known late: it records
+ * every step, and a plan that would need more than the limit is refused when that is known.
+ *
  * Complex numbers. The gradient of a real y for z = a + bi is dy/da + i dy/db, twice the
  * derivative for the conjugate of z (conjugate Wirtinger calculus; TensorFlow's and
  * PyTorch's convention, the conjugate of what JAX returns): z - step * gradient goes
@@ -25,7 +31,8 @@
  * Lengths that only data decide are no obstacle: where it is not known whether an axis
  * was stretched, sum_to finds out when it runs.
  *
- * Reading order: grad.h, private.h, grad.c, path.c, row.c, fit.c, control.c, loops.c, check.c. */
+ * Reading order: grad.h, private.h, grad.c, path.c, row.c, fit.c, control.c, loops.c, pieces.c,
+ * check.c. */
 #pragma once
 
 #include "engine/lang/lang.h"

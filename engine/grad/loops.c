@@ -3,7 +3,8 @@
  * scan backwards along them carries the gradients. A while loop is counted first: then it
  * is a scan of as many steps.
  *
- * The recorded values take the memory of the carried ones, times the steps. */
+ * The recorded values take the memory of the carried ones, times the steps. Where that is
+ * much and the steps are known, the scan is cut into pieces (pieces.c). */
 #include <string.h>
 
 #include "engine/grad/private.h"
@@ -53,8 +54,7 @@ static scan_parts parts_of(const step *s)
 
 /* ---- Building functions ----------------------------------------------------------------- */
 
-/* A parameter of g like a value of the enclosing graph, or like an element of it. */
-static value add_param(graph *g, const char *name, value like, bool element, error *err)
+value loop_param(graph *g, const char *name, value like, bool element, error *err)
 {
     type t = *value_type(like);
 
@@ -86,6 +86,24 @@ static graph_map *put_body(graph *g, const graph *body, const value *params, con
     return graph_map_all(map, err) ? map : NULL;
 }
 
+graph *loop_body(graph *outer, const graph *body, const value *likes, int count, int walked_from,
+                 const value *captured, error *err)
+{
+    graph *f = graph_new(outer->arena, outer);
+    value *params = arena_array(f->arena, (size_t)count + 1, sizeof *params);
+    graph_map *map;
+
+    for (int i = 0; i < count; i++) {
+        params[i] = loop_param(f, i < walked_from ? "carry" : "x", likes[i], i >= walked_from, err);
+        if (params[i].node == NULL)
+            return NULL;
+    }
+    map = put_body(f, body, params, captured, NULL, err);
+    for (int i = 0; map != NULL && i < body->output_count; i++)
+        graph_add_output(f, graph_map_get(map, body->outputs[i]));
+    return map == NULL ? NULL : f;
+}
+
 static bool apply_scan(const scan_parts *p, graph *f, const value *operands, int count, int carries,
                        value *outputs, error *err)
 {
@@ -110,7 +128,7 @@ static bool record(const scan_parts *p, value *recorded, error *err)
 
     for (int i = 0; i < own; i++) {
         params[i] =
-            add_param(f, i < p->carries ? "carry" : "x", p->node->inputs[i], i >= p->carries, err);
+            loop_param(f, i < p->carries ? "carry" : "x", p->node->inputs[i], i >= p->carries, err);
         if (params[i].node == NULL)
             return false;
     }
@@ -146,7 +164,7 @@ static bool add_operand(backwards *b, const char *name, value operand, bool elem
     if (b->count == OP_OUTPUTS)
         return error_set(err, ERR_NOT_IMPLEMENTED,
                          "the gradient of a loop with this many values is not implemented");
-    *param = add_param(b->f, name, operand, element, err);
+    *param = loop_param(b->f, name, operand, element, err);
     b->operands[b->count] = operand;
     b->params[b->count++] = *param;
     return param->node != NULL;
@@ -308,7 +326,8 @@ static bool take_gradients(const scan_parts *p, const value *outputs, value *gra
     return true;
 }
 
-bool scan_gradients(const step *s, value *gradients, error *err)
+/* The gradients of a scan whose carried values are recorded at once. */
+static bool recorded_gradients(const step *s, value *gradients, error *err)
 {
     const scan_parts p = parts_of(s);
     arena *a = s->graph->arena;
@@ -331,6 +350,12 @@ bool scan_gradients(const step *s, value *gradients, error *err)
            take_gradients(&p, outputs, gradients, err);
 }
 
+bool scan_gradients(const step *s, value *gradients, error *err)
+{
+    return pieces_wanted(s->node) ? pieces_gradients(s, gradients, err)
+                                  : recorded_gradients(s, gradients, err);
+}
+
 /* ---- while_loop
  * --------------------------------------------------------------------------------------- */
 
@@ -349,7 +374,7 @@ static graph *with_counter(const step *s, int function, int first_captured, bool
     graph_map *map;
 
     for (int i = 0; i < variables; i++)
-        params[i] = add_param(f, "v", n->inputs[i], false, err);
+        params[i] = loop_param(f, "v", n->inputs[i], false, err);
     both[0] = graph_input(f, "count", &counter, err);
     both[1] = graph_scalar(f, DT_I64, &one, false, err);
     map =
@@ -389,27 +414,6 @@ static bool count_steps(const step *s, int condition_at, int body_at, value *cou
     return true;
 }
 
-/* The body alone, as the function of a scan. */
-static graph *body_alone(const step *s, int body_at, error *err)
-{
-    const node *n = s->node;
-    const graph *from = n->attrs[1].graph;
-    graph *f = graph_new(s->graph->arena, s->graph);
-    const int variables = graph_own_inputs(n);
-    value *params = arena_array(f->arena, (size_t)variables + 1, sizeof *params);
-    graph_map *map;
-
-    for (int i = 0; i < variables; i++) {
-        params[i] = add_param(f, "v", n->inputs[i], false, err);
-        if (params[i].node == NULL)
-            return NULL;
-    }
-    map = put_body(f, from, params, n->inputs + body_at, NULL, err);
-    for (int i = 0; map != NULL && i < from->output_count; i++)
-        graph_add_output(f, graph_map_get(map, from->outputs[i]));
-    return map == NULL ? NULL : f;
-}
-
 bool while_gradients(const step *s, value *gradients, error *err)
 {
     const node *n = s->node;
@@ -425,7 +429,8 @@ bool while_gradients(const step *s, value *gradients, error *err)
     if (!count_steps(s, variables, body_at, &count, err))
         return false;
     attrs[2] = (attr){.kind = ATTR_DYNAMIC, .node = count.node, .output = count.index};
-    attrs[0].graph = body_alone(s, body_at, err);
+    attrs[0].graph = loop_body(s->graph, n->attrs[1].graph, n->inputs, variables, variables,
+                               n->inputs + body_at, err);
     same.node = attrs[0].graph == NULL
                     ? NULL
                     : graph_apply(s->graph, scan, n->inputs, variables, attrs, outputs, err);

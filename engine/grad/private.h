@@ -56,6 +56,24 @@ bool choice_gradients(const step *s, value *gradients, error *err);
 bool scan_gradients(const step *s, value *gradients, error *err);
 bool while_gradients(const step *s, value *gradients, error *err);
 
+/* A parameter of g like a value of the enclosing graph, or like an element of it. */
+value loop_param(graph *g, const char *name, value like, bool element, error *err);
+
+/* A sub-graph of `outer` that is a copy of a body: its `count` parameters are like `likes`,
+ * from walked_from on like elements of them; what it captured is taken from `captured`. */
+graph *loop_body(graph *outer, const graph *body, const value *likes, int count, int walked_from,
+                 const value *captured, error *err);
+
+/* ---- Long scans (pieces.c) -------------------------------------------------------------- */
+
+/* Whether what a scan carries is better not recorded at once: it is more than PIECES_BYTES,
+ * over PIECES_STEPS steps or more, and their number and all lengths are known. */
+enum { PIECES_BYTES = 16 << 20, PIECES_STEPS = 256 };
+bool pieces_wanted(const node *scan);
+
+/* The gradients of such a scan. */
+bool pieces_gradients(const step *s, value *gradients, error *err);
+
 /* ---- Fitting (fit.c) ---------------------------------------------------------------------- */
 
 /* Applies an operation that has one result, by its name. attrs may be NULL: defaults. */

@@ -30,6 +30,14 @@ bool layout_is_dense(const layout *l)
     return tensor_is_contiguous(&t);
 }
 
+bool layout_has_dense_elements(const layout *l)
+{
+    layout element = *l;
+
+    element.shape.length[0] = 1; /* its stride matters no more */
+    return layout_is_dense(&element);
+}
+
 layout *layout_of_view(arena *a, const node *n, const layout *input)
 {
     type *types = arena_array(a, (size_t)n->input_count, sizeof *types);

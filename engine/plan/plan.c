@@ -221,6 +221,12 @@ static dtype control_input(const node *n, int i)
     return value_type(n->inputs[i])->dtype;
 }
 
+/* Whether input i of a loop is walked along: only its elements must be dense then. */
+static bool is_walked(const node *n, int i)
+{
+    return n->op->control == CONTROL_SCAN && i >= n->attrs[1].integer && i < graph_own_inputs(n);
+}
+
 /* How often the functions run, as far as that is known: a while loop is watched while
  * it runs. */
 static double control_count(const node *n)
@@ -277,8 +283,11 @@ static bool plan_control(planner *p, const node *n, error *err)
     if (!plan_functions(p, n, plans, err))
         return false;
     for (int i = 0; i < n->input_count; i++) {
-        const layout *l = prepare(p, n, n->inputs[i], control_input(n, i), true, err);
+        const dtype t = control_input(n, i);
+        const layout *l = planner_layout(p, n->inputs[i]);
 
+        if (!is_walked(n, i) || l->dtype != t || !layout_has_dense_elements(l))
+            l = prepare(p, n, n->inputs[i], t, true, err);
         if (l == NULL)
             return false;
         inputs[i] = *l;

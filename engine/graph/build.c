@@ -236,10 +236,10 @@ static attr *copy_attrs(graph *g, const op_def *op, const attr *attrs)
     return copy;
 }
 
-node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
-                  value *outputs, error *err)
+/* The node, all that the row asks of its inputs being in place. */
+static node *apply(graph *g, const op_def *op, value *own, int count, const attr *attrs,
+                   value *outputs, error *err)
 {
-    value *own = captured_inputs(g, inputs, count, err);
     const value *all = own;
     graph *definition = NULL;
     const type *types;
@@ -271,6 +271,16 @@ node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, co
     for (int i = 0; i < output_count; i++)
         outputs[i] = (value){n, i};
     return n;
+}
+
+node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
+                  value *outputs, error *err)
+{
+    const value *given = draws_seed(g, &op, inputs, &count, err);
+
+    return given == NULL && count > 0
+               ? NULL
+               : apply(g, op, captured_inputs(g, given, count, err), count, attrs, outputs, err);
 }
 
 void graph_name(value v, const char *name)

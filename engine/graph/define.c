@@ -29,6 +29,7 @@ const op_def *define_op(arena *a, const char *name, const graph *body, const int
                    .family = "Stored graphs",
                    .outputs = body->output_count,
                    .body = body,
+                   .draws = draws_in(body),
                    .traits = is_impure(body) ? OP_IMPURE : 0,
                    .param_count = n,
                    .input_count = n};
@@ -54,6 +55,8 @@ bool define_build(graph *definition, const op_def *op, const value *inputs, erro
     table lengths;
 
     table_init(&lengths, definition->arena);
+    if (op->is_seeded)
+        graph_seed(definition, op->first_seed);
     for (int i = 0; i < body->input_count; i++) {
         value v = inputs[i];
 

@@ -19,7 +19,7 @@
  * Other faces of the module: declaration.h (what inputs may be), define.h (graphs as
  * operations), view.h (graphs as text and pictures).
  *
- * Reading order: graph.h, build.c, weak.c, functions.c, definition.c, copy.c, extract.c;
+ * Reading order: graph.h, build.c, weak.c, draws.c, functions.c, definition.c, copy.c, extract.c;
  * declaration.h, define.h, view.h. */
 #pragma once
 
@@ -69,6 +69,8 @@ struct graph {
     int node_limit;     /* of this graph; GRAPH_TOTAL times as many with all inner ones */
     int edges;          /* inputs of its nodes, at most GRAPH_EDGES times node_limit */
     int total;          /* of the outermost graph: its nodes and those of all in it */
+    bool gives_seeds;   /* to random draws in it that name none (graph_seed) */
+    int64_t next_seed;
 };
 
 extern const op_def op_input, op_constant;
@@ -82,6 +84,11 @@ graph *graph_new(arena *a, graph *outer);
 
 /* Gives up the references to the constants' buffers, sub-graphs' included. */
 void graph_release(graph *g);
+
+/* From now on, random draws that are applied to g or to its sub-graphs and name no seed get
+ * one each, as a constant: seed, seed + 1, .. in the order in which they are applied; so do
+ * those in stored graphs that are called. Copies of the nodes draw the same. */
+void graph_seed(graph *g, int64_t seed);
 
 /* An input of a name and type (copied). No node and an error if the graph is full. */
 value graph_input(graph *g, const char *name, const type *type, error *err);

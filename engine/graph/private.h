@@ -16,6 +16,14 @@ bool weak_check(graph *g, const op_def *op, value *inputs, int count, const type
 /* ERR_OVERFLOW or ERR_VALUE if v is a bare number that an element of type `to` cannot be. */
 bool weak_check_assignment(const op_def *op, dtype to, value v, error *err);
 
+/* How many random draws in g and what it calls name no seed (draws.c). */
+int64_t draws_in(const graph *g);
+
+/* The inputs of a call of *op, with a seed among them if it draws, names none and g gives
+ * seeds; of a call of a graph, *op becomes one that draws with seeds. NULL and
+ * ERR_GRAPH_SIZE, if that cannot be. */
+const value *draws_seed(graph *g, const op_def **op, const value *inputs, int *count, error *err);
+
 /* The inputs of a call with sub-graphs: those given, then what each captured. */
 const value *subgraph_inputs(graph *g, const op_def *op, const value *inputs, int *count,
                              const attr *attrs, error *err);

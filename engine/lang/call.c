@@ -157,20 +157,6 @@ graph *call_traced_code(tracer *tr, size_t start, int n, bool *is_tuple, error *
 
 /* ---- Operations ------------------------------------------------------------- */
 
-/* Gives a draw that names no seed the request's, if it has one: a different one for each
- * draw of the program. */
-static bool add_seed(tracer *tr, const op_def *op, bound_call *call, error *err)
-{
-    const op_param *p = op_param_find(op, "seed", 4);
-    lang_value seed;
-
-    if (!tr->options->has_seed || p == NULL || p->kind != PARAM_TENSOR ||
-        call->inputs[p->position].node != NULL)
-        return true;
-    seed = scalar_int(tr->options->seed + tr->draws++);
-    return convert_tensor(tr, &seed, op->name, &call->inputs[p->position], err);
-}
-
 bool call_op(tracer *tr, const op_def *op, const arguments *args, lang_value *result, error *err)
 {
     value outputs[OP_OUTPUTS];
@@ -178,7 +164,7 @@ bool call_op(tracer *tr, const op_def *op, const arguments *args, lang_value *re
     bound_call call = {0};
     const node *n;
 
-    if (!(op->body == NULL ? bind_call(tr, op, args, &call, err) && add_seed(tr, op, &call, err)
+    if (!(op->body == NULL ? bind_call(tr, op, args, &call, err)
                            : bind_defined(tr, op, args, &call, err)))
         return false;
     n = graph_apply(tr->graph, op, call.inputs, call.count, call.attrs, outputs, err);

@@ -73,7 +73,6 @@ bool call_kept(tracer *tr, lang_function *f, const arguments *args, lang_value *
     tr->depth = before.depth;
     tr->local = before.local;
     tr->returned = before.returned;
-    tr->draws = before.draws;
     table_put_bytes(&tr->inlined, (const char *)&f->head, sizeof f->head, f);
     return false;
 }

@@ -92,8 +92,6 @@ typedef struct lang_options {
     int64_t steps_max;     /* instructions run while building; 0: LANG_STEPS */
     budget *budget;        /* pays for constants; NULL: nobody does */
     bool keep_calls;       /* calls of the program's functions stay nodes, where they can */
-    bool has_seed;         /* of draws that name none (rand) */
-    int64_t seed;
 } lang_options;
 
 enum { LANG_TEXT_BYTES = 1 << 20, LANG_STEPS = 4000000 };

@@ -43,7 +43,6 @@ typedef struct tracer {
     graph *root, *graph; /* the program's, the one being built */
     const code *code;
     const lang_options *options;
-    int draws;               /* that took their seed from the request */
     const lang_scope *scope; /* NULL: no names from outside */
     environment *global, *local;
     table resolved; /* names from outside: bindings */

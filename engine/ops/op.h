@@ -227,7 +227,10 @@ struct op_def {
                                                as there are elements */
     control_kind control;                    /* control flow: what its sub-graphs are for */
     const char *lower;                       /* a function body; parameters by their names */
-    const struct graph *body;                /* a graph whose inputs are this one's, in order */
+    const struct graph *body;                /* a graph whose inputs are this one's, in order, */
+    int64_t draws;                           /* so many random draws of which name no seed; */
+    bool is_seeded;                          /* they have those from first_seed on */
+    int64_t first_seed;
 
     /* Per input: its gradient in our own language. Names: the parameters, r (or
      * r0, r1, ..) the results, g (or g0, ..) the incoming gradients. NULL, and a text

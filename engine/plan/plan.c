@@ -66,15 +66,17 @@ void planner_set_layout(planner *p, value v, layout *l)
 
 /* ---- Nodes ----------------------------------------------------------------------------- */
 
-static void plan_input(planner *p, const node *n)
+static void plan_inputs(planner *p)
 {
-    int index = 0;
+    for (int i = 0; i < p->g->input_count; i++) {
+        const value v = p->g->inputs[i];
+        const type *t = value_type(v);
 
-    while (p->g->inputs[index].node != n)
-        index++;
-    planner_set_layout(p, (value){(node *)n, 0},
-                       layout_dense(p->arena, planner_add_slot(p, SLOT_INPUT, index, NULL),
-                                    n->types[0].dtype, &n->types[0].shape));
+        if (p->groups.needed[v.node->id])
+            planner_set_layout(p, v,
+                               layout_dense(p->arena, planner_add_slot(p, SLOT_INPUT, i, NULL),
+                                            t->dtype, &t->shape));
+    }
 }
 
 static void plan_constant(planner *p, const node *n)
@@ -308,10 +310,10 @@ static bool plan_control(planner *p, const node *n, error *err)
 
 static bool plan_node(planner *p, const node *n, error *err)
 {
-    if (n->op == &op_input)
-        plan_input(p, n);
-    else if (n->op == &op_constant)
+    if (n->op == &op_constant)
         plan_constant(p, n);
+    else if (n->op == &op_input)
+        return true; /* it has its place already */
     else if (n->op->reduce != NULL || node_is_elementwise(n))
         return p->groups.root[n->id] != n->id || tiles_of_group(p, n, err);
     else if (n->op->control != CONTROL_NONE)
@@ -484,6 +486,7 @@ plan *plan_new(const graph *g, int threads, arena *a, error *err)
     p.groups = groups_of(g, a);
     p.values = arena_array(a, (size_t)g->count + 1, sizeof *p.values);
     p.layouts = arena_array(a, (size_t)g->count + 1, sizeof *p.layouts);
+    plan_inputs(&p);
     for (int i = 0; i < g->count; i++)
         if (p.groups.needed[i] && !plan_node(&p, g->nodes[i], err))
             return NULL;

@@ -12,11 +12,8 @@ static bool build_program(source *s, const source_options *o, error *err)
 {
     static const lang_dialect dialects[] = {
         [WIRE_NUMPY] = LANG_NUMPY, [WIRE_SMALL] = LANG_TENSOR_STATEMENTS};
-    const lang_options options = {.dialect = dialects[s->says->dialect],
-                                  .budget = o->budget,
-                                  .keep_calls = o->keep_calls,
-                                  .has_seed = o->has_seed,
-                                  .seed = o->seed};
+    const lang_options options = {
+        .dialect = dialects[s->says->dialect], .budget = o->budget, .keep_calls = o->keep_calls};
     const char *text = s->says->program;
     lang_scope scope;
 
@@ -36,6 +33,8 @@ bool source_build(source *s, graph *g, const wire_request *says, const source_op
                   error *err)
 {
     *s = (source){.says = says, .graph = g};
+    if (options->has_seed)
+        graph_seed(g, options->seed);
     return says->program != NULL
                ? build_program(s, options, err)
                : graph_json_read(g, says->graph, options->scope, options->mode, &s->json, err);

@@ -24,7 +24,7 @@ typedef struct source_options {
     declared_mode mode;
     budget *budget;  /* pays for constants */
     bool keep_calls; /* of a program's functions, as nodes */
-    bool has_seed;
+    bool has_seed;   /* for random draws that name none */
     int64_t seed;
 } source_options;
 

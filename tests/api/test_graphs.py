@@ -288,6 +288,34 @@ def views_say_the_same():
         report.check(headers["Content-Type"].startswith("text/vnd.graphviz"), headers)
 
 
+def a_branch_that_is_not_taken_does_not_fail():
+    """In programs, in graphs and in stored ones; the same branch does fail when it is taken."""
+    wrong = {"nodes": {"r": {"op": "getitem", "args": ["x", "i"], "attrs": {"key": "$1"}}}, "outputs": ["r"]}
+    right = {"nodes": {"r": {"op": "getitem", "args": ["x", 0], "attrs": {"key": "$1"}}}, "outputs": ["r"]}
+    graph = {"inputs": {"x": "dvector", "p": {"dtype": "bool", "shape": []}, "i": {"dtype": "int64", "shape": []}},
+             "nodes": {"c": {"op": "cond", "args": ["p"], "attrs": {"true_fn": wrong, "false_fn": right}}},
+             "outputs": ["c"]}
+    words = "cond(p, lambda: x[i], lambda: x[0])"
+    inputs = {"x": [5.0, 6.0], "i": 9}
+    with Server() as server:
+        put(server, "f", {"graph": graph})
+        put(server, "g", program(words, x="dvector", p={"dtype": "bool", "shape": []},
+                                 i={"dtype": "int64", "shape": []}))
+        for taken in (False, True):
+            feeds = {**inputs, "p": taken}
+            answers = [server.eval(words, inputs=feeds), server.eval("x[i] if p else x[0]", inputs=feeds),
+                       server.eval("case([(p, lambda: x[i])], default=lambda: x[0])", inputs=feeds),
+                       server.json("POST", "/v1/eval", {"graph": graph, "inputs": feeds}),
+                       run(server, "f", feeds=feeds), run(server, "g", feeds=feeds),
+                       server.eval("g(p, x, i)", inputs=feeds),
+                       server.eval(words, inputs=feeds, optimize=False)]
+            for answer in answers:
+                if taken:
+                    check_code(answer, 422, "index-error", "the branch is taken")
+                else:
+                    report.check(answer[0] == 200 and answer[1]["result"]["data"] == 5.0, answer)
+
+
 def fake_dot(directory, script):
     path = os.path.join(directory, "dot")
     with open(path, "w") as file:
@@ -340,7 +368,7 @@ def main():
                  options_are_those_of_eval, eval_has_givens, preconditions_hold, bad_graphs_are_refused,
                  broken_dependencies_are_told,
                  feeds_reach_what_is_called, growth_is_bounded, views_say_the_same,
-                 pictures_are_laid_out_by_dot, texts_are_kept_as_sent):
+                 a_branch_that_is_not_taken_does_not_fail, pictures_are_laid_out_by_dot, texts_are_kept_as_sent):
         test()
     return report.end()
 

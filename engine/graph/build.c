@@ -254,6 +254,8 @@ static node *apply(graph *g, const op_def *op, value *own, int count, const attr
     if ((op->traits & OP_ASSIGNS) != 0 && count > 1 &&
         !weak_check_assignment(op, value_type(own[0])->dtype, own[count - 1], err))
         return NULL;
+    if ((op->traits & OP_LIMITS) != 0 && !weak_limit(g, own, count, err))
+        return NULL;
     if ((op->traits & OP_CONTROL) != 0)
         all = subgraph_inputs(g, op, own, &count, attrs, err);
     if (op->lower != NULL || op->body != NULL)

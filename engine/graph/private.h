@@ -16,6 +16,11 @@ bool weak_check(graph *g, const op_def *op, value *inputs, int count, const type
 /* ERR_OVERFLOW or ERR_VALUE if v is a bare number that an element of type `to` cannot be. */
 bool weak_check_assignment(const op_def *op, dtype to, value v, error *err);
 
+/* Bare integers as limits, the lower and the upper, of a first input of an integer type: one
+ * beyond that type becomes its end, which limits nothing (NumPy 2's clip). Other ones that do
+ * not fit are left, and found out where they are used. */
+bool weak_limit(graph *g, value *inputs, int count, error *err);
+
 /* How many random draws in g and what it calls name no seed (draws.c). */
 int64_t draws_in(const graph *g);
 

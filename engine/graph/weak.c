@@ -73,6 +73,45 @@ bool weak_check(graph *g, const op_def *op, value *inputs, int count, const type
     return true;
 }
 
+/* Whether an integer constant is below (lower) or above all values of integer type t. */
+static bool is_beyond(const tensor *constant, dtype t, bool lower)
+{
+    int64_t x;
+
+    memcpy(&x, tensor_bytes(constant), sizeof x);
+    return !fits(constant, t) && (constant->dtype == DT_I64 && x < 0) == lower;
+}
+
+/* The smallest (lower) or largest value of an integer type of 64 bits at most, as a bare
+ * number; of uint64 only the smallest is ever asked for. */
+static value end_of(graph *g, dtype t, bool lower, error *err)
+{
+    const bool is_signed = dtype_info_of(t)->class == CLASS_INT;
+    const int bits = (int)dtype_size(t) * 8 - is_signed;
+    const int64_t largest = (int64_t)(UINT64_MAX >> (64 - bits));
+    const int64_t end = !lower ? largest : is_signed ? -largest - 1 : 0;
+
+    return graph_scalar(g, DT_I64, &end, true, err);
+}
+
+bool weak_limit(graph *g, value *inputs, int count, error *err)
+{
+    const type *x = value_type(inputs[0]);
+
+    if (x->weak || !dtype_is_integer(x->dtype))
+        return true;
+    for (int i = 1; i < count; i++) {
+        const tensor *t = inputs[i].node != NULL ? value_constant(inputs[i]) : NULL;
+
+        if (t == NULL || !t->weak || !is_whole(t) || !is_beyond(t, x->dtype, i == 1))
+            continue;
+        inputs[i] = end_of(g, x->dtype, i == 1, err);
+        if (inputs[i].node == NULL)
+            return false;
+    }
+    return true;
+}
+
 /* Whether a float is a whole number's neighbour: NaN and the infinities are not. */
 static bool is_finite_number(const tensor *t)
 {

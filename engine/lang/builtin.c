@@ -197,6 +197,16 @@ static bool run_slice(tracer *tr, const arguments *args, lang_value *result, err
     return true;
 }
 
+/* ---- Choices -------------------------------------------------------------------- */
+
+/* where(condition) alone asks where it is true, as in NumPy: nonzero. */
+static bool run_where(tracer *tr, const arguments *args, lang_value *result, error *err)
+{
+    const bool alone = args->count == 1 && args->keyword_count == 0;
+
+    return call_op(tr, alone ? op_find("nonzero", 7) : op_find("where", 5), args, result, err);
+}
+
 /* ---- Parts --------------------------------------------------------------------- */
 
 /* An axis of a value, counted from the first. */
@@ -264,33 +274,59 @@ static bool positions(tracer *tr, const lang_value *start, const lang_value *len
     return end->kind == LANG_NUMBER || call_op(tr, arange, &both, result, err);
 }
 
-/* split_like(x, parts, axis=0): x cut along an axis into pieces as long as those given. */
+/* The piece of x along the axis that begins at start and is as long as `like`; start moves on. */
+static bool piece_like(tracer *tr, value x, value like, int axis, lang_value *start,
+                       lang_value *piece, error *err)
+{
+    lang_value lengths, at;
+
+    if (!attribute_shape(tr, like, &lengths, err))
+        return false;
+    if (axis >= lengths.sequence->count)
+        return error_set(err, ERR_AXIS, "split_like: a part has no axis %d", axis);
+    return positions(tr, start, &lengths.sequence->items[axis], start, &at, err) &&
+           part(tr, x, axis, at, piece, err);
+}
+
+/* The piece of x, of one axis, that has as many elements as `like`, in its shape. */
+static bool flat_piece_like(tracer *tr, value x, value like, lang_value *start, lang_value *piece,
+                            error *err)
+{
+    const lang_value whole = lang_of_value(like);
+    lang_value both[2], size, at;
+
+    return call_role(tr, ROLE_SIZE, &whole, 1, &size, err) &&
+           positions(tr, start, &size, start, &at, err) && part(tr, x, 0, at, &both[0], err) &&
+           attribute_shape(tr, like, &both[1], err) &&
+           call_role(tr, ROLE_RESHAPE, both, 2, piece, err);
+}
+
+/* split_like(x, parts, axis=0): x cut along an axis into pieces as long as those given; with
+ * axis=None into pieces of their shapes, what concatenate with that axis joins. */
 static bool run_split_like(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
     static const char *const names[] = {"x", "parts", "axis"};
     lang_value start = scalar_int(0), list, *pieces;
     const lang_value *taken[3];
+    bool flat;
     int axis, n;
     value x;
 
     if (!builtin_take("split_like", args, names, 3, 2, taken, err) ||
         !convert_tensor(tr, taken[0], "split_like", &x, err) ||
-        !index_unpack(tr, taken[1], -1, &list, err) ||
-        !axis_of(taken[2], x, "split_like", &axis, err))
+        !index_unpack(tr, taken[1], -1, &list, err))
+        return false;
+    flat = taken[2] != NULL && taken[2]->kind == LANG_NONE;
+    if (!axis_of(flat ? NULL : taken[2], x, "split_like", &axis, err))
         return false;
     n = list.sequence->count;
     pieces = arena_array(tr->arena, (size_t)n + 1, sizeof *pieces);
     for (int i = 0; i < n; i++) {
-        lang_value lengths, at;
         value like;
 
         if (!convert_tensor(tr, &list.sequence->items[i], "split_like", &like, err) ||
-            !attribute_shape(tr, like, &lengths, err))
-            return false;
-        if (axis >= lengths.sequence->count)
-            return error_set(err, ERR_AXIS, "split_like: part %d has no axis %d", i, axis);
-        if (!positions(tr, &start, &lengths.sequence->items[axis], &start, &at, err) ||
-            !part(tr, x, axis, at, &pieces[i], err))
+            !(flat ? flat_piece_like(tr, x, like, &start, &pieces[i], err)
+                   : piece_like(tr, x, like, axis, &start, &pieces[i], err)))
             return false;
     }
     *result = tracer_sequence(tr, LANG_TUPLE, pieces, n);
@@ -434,6 +470,7 @@ static const lang_builtin builtins[] = {
     {"slice", run_slice},
     {"array", run_array},
     {"asarray", run_array},
+    {"where", run_where},
     {"unstack", run_unstack},
     {"split_like", run_split_like},
     {"grad", derivative_grad},

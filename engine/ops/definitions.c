@@ -78,6 +78,7 @@ static op_def rows[] = {
         .signature = "x, min = None, max = None",
         .lower = "low = x if min is None else maximum(x, min)\n"
                  "return low if max is None else minimum(low, max)",
+        .traits = OP_LIMITS,
         .doc = "The number, or the limit that it passes.",
         .example = "clip([1, 5, 9], 2, 6)",
         .gives = "[2, 5, 6]",

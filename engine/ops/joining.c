@@ -27,17 +27,40 @@ static bool joined_dtype(const op_call *call, dtype *result, error *err)
     return true;
 }
 
+/* Without an axis: all elements, one tensor after the other. */
+static bool infer_flat(const op_call *call, type *output, error *err)
+{
+    int64_t *length = &output->shape.length[0];
+
+    output->shape = (shape){.rank = 1};
+    for (int i = 0; i < call->count; i++) {
+        const shape *s = &call->inputs[i].shape;
+
+        *length = *length < 0 || !shape_is_known(s) ? LENGTH_UNKNOWN : *length + shape_size(s);
+        if (!shape_check(&output->shape, call->op->name, err))
+            return false;
+    }
+    return true;
+}
+
 static bool infer_concatenate(const op_call *call, type *output, error *err)
 {
+    const attr *given = &call->attrs[0];
     const shape *first;
     int axis;
 
     if (!joined_dtype(call, &output->dtype, err))
         return false;
+    if (given->kind == ATTR_NONE)
+        return infer_flat(call, output, err);
     first = &call->inputs[0].shape;
     if (first->rank == 0)
-        return error_set(err, ERR_SHAPE, "%s does not take scalars; use stack", call->op->name);
-    if (!shape_axis(call->attrs[0].integer, first->rank, call->op->name, &axis, err))
+        return error_set(err, ERR_SHAPE,
+                         "%s does not take scalars along an axis; use stack, or axis=None",
+                         call->op->name);
+    if (given->kind != ATTR_INT)
+        return error_set(err, ERR_ARGUMENT, "%s joins along one axis", call->op->name);
+    if (!shape_axis(given->integer, first->rank, call->op->name, &axis, err))
         return false;
     output->shape = *first;
     for (int i = 1; i < call->count; i++) {
@@ -98,15 +121,17 @@ static bool copy_blocks(op_run *run, char *to, const char *from, int64_t count, 
     return true;
 }
 
-/* Both are the same work: the inputs' parts behind the axis follow each other. */
+/* Both are the same work: the inputs' parts behind the axis follow each other; without an
+ * axis, all of them. */
 static bool run_join(op_run *run, error *err)
 {
     tensor *out = &run->outputs[0];
     const int64_t size = (int64_t)dtype_size(out->dtype);
     int64_t outer = 1, stride = size, at = 0;
-    int axis;
+    int axis = 0;
 
-    if (!shape_axis(run->attrs[0].integer, out->shape.rank, run->op->name, &axis, err))
+    if (run->attrs[0].kind != ATTR_NONE &&
+        !shape_axis(run->attrs[0].integer, out->shape.rank, run->op->name, &axis, err))
         return false;
     for (int i = 0; i < out->shape.rank; i++)
         *(i < axis ? &outer : &stride) *= out->shape.length[i];
@@ -126,13 +151,13 @@ static op_def rows[] = {
         .name = "concatenate",
         .aliases = "concat",
         .family = "Joining",
-        .signature = "arrays: tensors, axis: int = 0",
+        .signature = "arrays: tensors, axis: axes = 0",
         .infer = infer_concatenate,
         .run = run_join,
         .casts = op_cast_to_result,
         .traits = OP_DENSE,
         .grad = {"split_like(g, arrays, axis=axis)"},
-        .doc = "Tensors joined along an axis that they have.",
+        .doc = "Tensors joined along an axis that they have; with axis=None all their elements.",
         .example = "concatenate([[1, 2], [3]])",
         .gives = "[1, 2, 3]",
     },

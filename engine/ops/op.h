@@ -198,6 +198,7 @@ typedef enum op_traits {
     OP_CONTROL = 1 << 6,    /* has sub-graphs */
     OP_REPORTS = 1 << 3,    /* kernels of integers set kernel_flags: never on padding */
     OP_SHAPE_ONLY = 1 << 4, /* the result follows from the inputs' types alone */
+    OP_LIMITS = 1 << 10,    /* bare integers beyond the first input's type limit nothing */
     OP_ASSIGNS = 1 << 9,    /* the last input becomes elements of the first one's type */
     OP_NO_BOOL = 1 << 8,    /* refuses bool rather than computing it as int8 */
     OP_INTS_TO_F64 = 1 << 7 /* integers are computed as float64, however small */

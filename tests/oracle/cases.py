@@ -265,6 +265,8 @@ case("concatenate, axis=-1", "concatenate([x * y, y], axis=-1) ** 2", lambda x, 
      x="real k m n", y="real k m n")
 case("concatenate with nothing", "concatenate([x, y]) ** 2", lambda x, y: torch.cat([x, y]) ** 2,
      x="real m n", y="real 0 n")
+case("concatenate without an axis", "concatenate([x, y, x * y], axis=None) ** 2",
+     lambda x, y: torch.cat([x.flatten(), y.flatten(), (x * y).flatten()]) ** 2, MORE, x="real m n", y="real")
 case("stack", "stack([x, y, x]) ** 2", lambda x, y: torch.stack([x, y, x]) ** 2, x="real m n", y="real m n")
 case("stack, axis=-1", "stack([x, y], axis=-1) @ [2.0, 3.0] * x", lambda x, y: (2 * x + 3 * y) * x, x="real m n", y="real m n")
 case("list of numbers", "[x, x * y, y ** 2]", lambda x, y: torch.stack([x, x * y, y ** 2]), MORE, x="real", y="real")

@@ -7,6 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/exec/pool.h"
 #include "engine/grad/grad.h"
+#include "engine/known.h"
 #include "engine/lang/lang.h"
 #include "engine/plan/plan.h"
 #include "engine/rewrite/rules.h"
@@ -203,23 +204,6 @@ typedef struct stage {
     bool complete;      /* every node that is needed is ready */
 } stage;
 
-static bool attrs_known(const node *n)
-{
-    for (int i = 0; i < n->op->attr_count; i++)
-        if (n->attrs[i].kind == ATTR_DYNAMIC ||
-            (n->attrs[i].kind == ATTR_INTS && n->attrs[i].dynamic != NULL))
-            return false;
-    return true;
-}
-
-static bool types_known(const node *n)
-{
-    for (int i = 0; i < n->output_count; i++)
-        if (!shape_is_known(&n->types[i].shape))
-            return false;
-    return true;
-}
-
 static bool inputs_ready(const stage *s, const node *n)
 {
     for (int i = 0; i < n->input_count; i++)
@@ -228,19 +212,11 @@ static bool inputs_ready(const stage *s, const node *n)
     return true;
 }
 
-static bool subgraphs_known(const graph *g)
-{
-    for (int i = 0; i < g->count; i++)
-        if (!types_known(g->nodes[i]) || !attrs_known(g->nodes[i]))
-            return false;
-    return true;
-}
-
 /* Whether a choice can be planned whole: all shapes inside both branches are known. */
 static bool branches_known(const node *n)
 {
     for (int i = 0; i < n->op->attr_count; i++)
-        if (n->attrs[i].kind == ATTR_GRAPH && !subgraphs_known(n->attrs[i].graph))
+        if (n->attrs[i].kind == ATTR_GRAPH && !known_graph(n->attrs[i].graph))
             return false;
     return true;
 }
@@ -307,9 +283,9 @@ static stage stage_of(const graph *g, const bool *needed, arena *a)
 
     for (int i = 0; i < g->count; i++) {
         const node *m = g->nodes[i];
-        const bool can_run = attrs_known(m) && inputs_ready(&s, m) && branches_known(m);
+        const bool can_run = known_attrs(m) && inputs_ready(&s, m) && branches_known(m);
 
-        s.ready[i] = can_run && types_known(m);
+        s.ready[i] = can_run && known_types(m);
         s.open[i] = can_run && !s.ready[i] && m->op->run != NULL;
         s.complete = s.complete && (s.ready[i] || !needed[i]);
     }

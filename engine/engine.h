@@ -10,7 +10,7 @@
 #pragma once
 
 #include "engine/exec/exec.h"
-#include "engine/graph/graph.h"
+#include "engine/graph/view.h"
 #include "engine/rewrite/rewrite.h"
 
 typedef struct engine_limits {
@@ -51,3 +51,8 @@ bool engine_run(const graph *g, const tensor *inputs, const engine_options *opti
  * and an error of a definition otherwise. */
 graph *engine_optimized(const graph *g, bool strict, rewrite_log *log, void *context, arena *a,
                         error *err);
+
+/* How g, which engine_optimized gave, would be run, in a: which operations share a pass over
+ * memory, and which results are written over a value that is needed no more, in functions too.
+ * Where lengths are not known they are taken for equal, and result->assumed says so. */
+const view_plan *engine_outline(const graph *g, arena *a);

@@ -3,7 +3,7 @@
 # nothing when run by root; otherwise prints the command to run.
 packages="g++ libmicrohttpd-dev libjansson-dev libsqlite3-dev libcurl4-openssl-dev \
 libopenblas-dev libsleef-dev zlib1g-dev libutf8proc-dev librandom123-dev libcmocka-dev \
-curl clang-format python3-numpy"
+curl clang-format graphviz python3-numpy"
 
 missing=""
 for package in $packages; do

@@ -17,7 +17,7 @@ typedef struct line {
 typedef struct printer {
     arena *arena;
     text *out;
-    const graph *graph;
+    const view_plan *plan;
     int *ids, id_count; /* by node id, from 1 */
     bool *printed;      /* whether the node's inputs were */
     line *stack;
@@ -66,6 +66,19 @@ static void add_what(printer *p, value v)
     }
 }
 
+static void add_run(printer *p, const node *n)
+{
+    const view_run run = view_run_of(p->plan, n);
+
+    if (run.fused > 0)
+        text_addf(p->out, " fused %d", run.fused);
+    if (run.over.node == NULL)
+        return;
+    text_add(p->out, " in place of [id ");
+    add_id(id_of(p, run.over.node), p->out);
+    text_add_char(p->out, ']');
+}
+
 static void add_line(printer *p, const line *l)
 {
     value v = l->value;
@@ -86,6 +99,7 @@ static void add_line(printer *p, const line *l)
     text_add_char(p->out, '>');
     if (view_is_apply(v.node))
         text_addf(p->out, " '%s'", name != NULL ? name : "");
+    add_run(p, v.node);
 }
 
 /* ---- Trees ---------------------------------------------------------------------------------- */
@@ -108,14 +122,6 @@ static void push_inputs(printer *p, const node *n, int depth)
         push(p, n->inputs[i], depth, last);
 }
 
-static bool has_inner(const node *n)
-{
-    for (int i = 0; i < n->op->attr_count; i++)
-        if (n->attrs[i].kind == ATTR_GRAPH)
-            return true;
-    return n->op->body != NULL;
-}
-
 /* What follows a line: nothing, a mark, or the inputs. */
 static void open_node(printer *p, const line *l)
 {
@@ -135,7 +141,7 @@ static void open_node(printer *p, const line *l)
     }
     p->printed[n->id] = true;
     push_inputs(p, n, l->depth + 1);
-    if (!has_inner(n))
+    if (n->op->body == NULL && !view_has_functions(n))
         return;
     p->inner = arena_grow(p->arena, p->inner, p->inner_count, &p->inner_room, sizeof *p->inner);
     p->inner[p->inner_count++] = n;
@@ -159,16 +165,33 @@ static void print_tree(printer *p, value root)
 /* ---- Graphs -----------------------------------------------------------------------------------
  */
 
-static void print_graph(const graph *g, text *t);
+static void print_graph(const graph *g, const view_plan *plan, text *t);
+
+/* Adds lines, each further to the right. */
+static void add_indented(const char *lines, text *t)
+{
+    while (*lines != '\0') {
+        const size_t n = strcspn(lines, "\n");
+
+        text_addf(t, "%s%.*s\n", n > 0 ? "  " : "", (int)n, lines);
+        lines += n + (lines[n] == '\n');
+    }
+}
 
 static void print_one_inner(printer *p, const node *n, const graph *inner, const char *what)
 {
+    text body;
+
     text_add_char(p->out, '\n');
     view_add_display(n, p->out);
     text_add(p->out, " [id ");
     add_id(id_of(p, n), p->out);
     text_addf(p->out, "] %s:\n", what);
-    print_graph(inner, p->out);
+    text_init(&body);
+    text_add(&body, "");
+    print_graph(inner, p->plan, &body);
+    add_indented(body.bytes, p->out);
+    text_clear(&body);
 }
 
 /* The graphs inside of nodes, each under the id of its node. */
@@ -186,14 +209,14 @@ static void print_inner(printer *p)
 }
 
 /* Calls itself for graphs inside of nodes. */
-static void print_graph(const graph *g, text *t)
+static void print_graph(const graph *g, const view_plan *plan, text *t)
 {
     printer *p = calloc(1, sizeof *p);
     arena *a = arena_new();
 
     if (p == NULL)
         abort();
-    *p = (printer){.arena = a, .out = t, .graph = g};
+    *p = (printer){.arena = a, .out = t, .plan = plan};
     p->ids = arena_array(a, (size_t)g->count + 1, sizeof *p->ids);
     p->printed = arena_array(a, (size_t)g->count + 1, sizeof *p->printed);
     for (int i = 0; i < g->output_count; i++)
@@ -206,8 +229,8 @@ static void print_graph(const graph *g, text *t)
     free(p);
 }
 
-void view_debug(const graph *g, text *t)
+void view_debug(const graph *g, const view_plan *plan, text *t)
 {
     text_add(t, "");
-    print_graph(g, t);
+    print_graph(g, plan, t);
 }

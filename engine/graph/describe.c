@@ -60,6 +60,18 @@ int view_dynamic_inputs(const node *n, value *to, int room)
     return count;
 }
 
+const view_runs *view_runs_of(const view_plan *plan, const graph *g)
+{
+    return plan == NULL ? NULL : table_get_bytes(&plan->graphs, (const char *)&g, sizeof g);
+}
+
+view_run view_run_of(const view_plan *plan, const node *n)
+{
+    const view_runs *of = view_runs_of(plan, n->graph);
+
+    return of == NULL ? (view_run){0} : of->runs[n->id];
+}
+
 /* ---- Names and types ------------------------------------------------------------------------ */
 
 const char *view_name(value v, arena *a)
@@ -108,7 +120,7 @@ static void add_plain(const char *from, text *t)
 {
     text_add_char(t, '"');
     for (; *from != '\0'; from++)
-        text_add_char(t, strchr("$#\"", *from) != NULL ? '_' : *from);
+        text_add_char(t, strchr("$#\"\1", *from) != NULL ? '_' : *from);
     text_add_char(t, '"');
 }
 
@@ -181,7 +193,15 @@ bool view_has_attrs(const node *n)
     return false;
 }
 
-void view_add_attrs(const node *n, text *t)
+bool view_has_functions(const node *n)
+{
+    for (int i = 0; i < n->op->attr_count; i++)
+        if (n->attrs[i].kind == ATTR_GRAPH)
+            return true;
+    return false;
+}
+
+void view_add_attrs(const node *n, bool functions, text *t)
 {
     int next = n->input_count;
     bool first = true;
@@ -195,7 +215,10 @@ void view_add_attrs(const node *n, text *t)
         first = false;
         if (p->kind != PARAM_INDEX)
             text_addf(t, "%s=", p->name);
-        add_attr(&n->attrs[i], &next, t);
+        if (functions && n->attrs[i].kind == ATTR_GRAPH)
+            text_addf(t, "%c%d", VIEW_FUNCTION, i);
+        else
+            add_attr(&n->attrs[i], &next, t);
     }
 }
 
@@ -220,7 +243,7 @@ void view_add_display(const node *n, text *t)
     if (!view_has_attrs(n))
         return;
     text_add_char(t, '{');
-    view_add_attrs(n, t);
+    view_add_attrs(n, false, t);
     text_add_char(t, '}');
 }
 

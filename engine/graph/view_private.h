@@ -41,8 +41,11 @@ const char *view_name(value v, arena *a);
 void view_add_display(const node *n, text *t);
 
 /* Adds the attributes that are not left at their defaults, "axis=1, keepdims=True"; a
- * computed one as #k, the k-th input of the node, counted on behind its inputs. */
-void view_add_attrs(const node *n, text *t);
+ * computed one as #k, the k-th input of the node, counted on behind its inputs. A function,
+ * the k-th attribute, is "lambda: ...", or VIEW_FUNCTION and k if functions is set. */
+enum { VIEW_FUNCTION = '\1' };
+void view_add_attrs(const node *n, bool functions, text *t);
+bool view_has_functions(const node *n);
 bool view_has_attrs(const node *n);
 
 /* Adds all attributes as a JSON object; a computed one as {"input": k}, counted likewise.

@@ -92,14 +92,31 @@ static graph *trace_end(tracer *tr, const tracing *t)
     return t->inner;
 }
 
+/* Where a function's parameters get their names: from what the program calls its parameters,
+ * or by what they are for. */
+typedef struct naming {
+    const lang_value *f;
+    int first;  /* parameter of f */
+    bool whole; /* it stands for all values of the group; else each has its own */
+    const char *otherwise;
+} naming;
+
+static const char *name_of(const naming *n, int i)
+{
+    const int at = n->first + (n->whole ? 0 : i);
+    const bool is_known = n->f->kind == LANG_FUNCTION && at < n->f->function->head->count;
+
+    return is_known ? n->f->function->head->parameters[at] : n->otherwise;
+}
+
 /* Parameters of the sub-graph that is traced, as a group like another. */
-static bool add_params(tracer *tr, const group *like, const type *types, const char *name,
+static bool add_params(tracer *tr, const group *like, const type *types, const naming *names,
                        group *result, error *err)
 {
     *result = *like;
     result->values = arena_array(tr->arena, (size_t)like->count + 1, sizeof *result->values);
     for (int i = 0; i < like->count; i++) {
-        result->values[i] = graph_input(tr->graph, name, &types[i], err);
+        result->values[i] = graph_input(tr->graph, name_of(names, i), &types[i], err);
         if (result->values[i].node == NULL)
             return false;
     }
@@ -158,12 +175,13 @@ static bool settle_types(tracer *tr, group *variables, const graph *body, bool *
 static graph *trace_while(tracer *tr, const lang_value *f, const group *variables,
                           const type *types, const char *who, error *err)
 {
+    const naming names = {.f = f, .otherwise = "v"};
     group params, results;
     lang_value items[OP_OUTPUTS], v;
     arguments args = {.values = items};
     tracing t;
 
-    if (!trace_begin(tr, &t, err) || !add_params(tr, variables, types, "v", &params, err))
+    if (!trace_begin(tr, &t, err) || !add_params(tr, variables, types, &names, &params, err))
         return NULL;
     for (int i = 0; i < params.count; i++)
         items[i] = lang_of_value(params.values[i]);
@@ -292,13 +310,17 @@ static arguments scan_arguments(tracer *tr, const scan_call *c, const group *car
 
 static graph *trace_scan(tracer *tr, scan_call *c, const type *types, error *err)
 {
+    const bool flat = c->form == FORM_FLAT, carry_first = c->form == FORM_SCAN || flat;
+    const int second = flat ? c->carry.count : c->form == FORM_SCAN;
+    const naming carries = {c->f, carry_first ? 0 : 1, !flat, "carry"};
+    const naming elements = {c->f, second, !flat, "x"};
     arguments args;
     group carry, x;
     lang_value v;
     tracing t;
 
-    if (!trace_begin(tr, &t, err) || !add_params(tr, &c->carry, types, "carry", &carry, err) ||
-        !add_params(tr, &c->walked, types + c->carry.count, "x", &x, err))
+    if (!trace_begin(tr, &t, err) || !add_params(tr, &c->carry, types, &carries, &carry, err) ||
+        !add_params(tr, &c->walked, types + c->carry.count, &elements, &x, err))
         return NULL;
     args = scan_arguments(tr, c, &carry, &x);
     if (!call_value(tr, c->f, &args, &v, err) || !add_scan_results(tr, c, &v, err))
@@ -427,10 +449,11 @@ static graph *trace_counted(tracer *tr, const counted *c, const type *types, boo
     const lang_value one = scalar_int(1);
     lang_value given[2], next, v;
     const arguments args = {.count = 2, .values = given};
+    const naming names = {.f = c->f, .otherwise = "v"};
     group params, results;
     tracing t;
 
-    if (!trace_begin(tr, &t, err) || !add_params(tr, &c->all, types, "v", &params, err))
+    if (!trace_begin(tr, &t, err) || !add_params(tr, &c->all, types, &names, &params, err))
         return NULL;
     given[0] = lang_of_value(params.values[0]);
     if (condition) {

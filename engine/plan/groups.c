@@ -85,3 +85,17 @@ groups groups_of(const graph *g, arena *a)
     }
     return r;
 }
+
+int *plan_fusion(const graph *g, arena *a)
+{
+    const groups r = groups_of(g, a);
+    int *fusion = arena_array(a, (size_t)g->count + 1, sizeof *fusion);
+
+    for (int i = 0; i < g->count; i++) {
+        const node *n = g->nodes[i];
+        const bool computes = r.needed[i] && (node_is_elementwise(n) || n->op->reduce != NULL);
+
+        fusion[i] = computes && r.next[r.first[r.root[i]]] >= 0 ? r.root[i] : -1;
+    }
+    return fusion;
+}

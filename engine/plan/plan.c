@@ -11,7 +11,7 @@ int planner_add_slot(planner *p, slot_kind kind, int index, const tensor *consta
 
     pl->slots =
         arena_grow(p->arena, pl->slots, (size_t)pl->slot_count, &p->slot_room, sizeof(slot));
-    pl->slots[pl->slot_count] = (slot){kind, index, constant};
+    pl->slots[pl->slot_count] = (slot){.kind = kind, .index = index, .constant = constant};
     return pl->slot_count++;
 }
 
@@ -58,7 +58,10 @@ layout *planner_layout(planner *p, value v)
 void planner_set_layout(planner *p, value v, layout *l)
 {
     layout ***row = &p->layouts[v.node->id];
+    slot *s = &p->plan->slots[l->slot];
 
+    if (s->value.node == NULL) /* later ones are other ways to look at it */
+        s->value = v;
     if (*row == NULL)
         *row = arena_array(p->arena, (size_t)v.node->output_count + 1, sizeof **row);
     (*row)[v.index] = l;
@@ -395,6 +398,7 @@ static void reuse_in_place(plan *pl, int at)
             t->leaves[i].size != t->outputs[0].size || b->size != pl->buffers[out->index].size ||
             !walks_densely(t, &t->leaves[i]) || !is_only_leaf(t, i))
             continue;
+        pl->steps[at].over = in->value;
         b->last_step = pl->buffers[out->index].last_step;
         pl->buffers[out->index].last_step = -1; /* never made */
         out->index = in->index;

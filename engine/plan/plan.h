@@ -24,6 +24,7 @@ typedef struct slot {
     slot_kind kind;
     int index;              /* SLOT_INPUT: of the input; SLOT_BUFFER: of the buffer */
     const tensor *constant; /* SLOT_CONSTANT */
+    value value;            /* that was made there; no node: a copy of one */
 } slot;
 
 typedef struct plan_buffer {
@@ -47,6 +48,7 @@ typedef struct step {
     const plan *function[2];  /* control flow: the plans of the node's sub-graphs, in order */
     int own;                  /* control flow: inputs before the captured ones */
     int64_t scratch;          /* bytes taken for the time of the step */
+    value over;               /* STEP_TILES: the value that its result is written over, if any */
 } step;
 
 struct plan {
@@ -66,3 +68,8 @@ struct plan {
 /* A plan for the graph's outputs, in a. threads is how many will run it. NULL and an
  * error if an operation cannot be planned. Takes time proportional to the nodes. */
 plan *plan_new(const graph *g, int threads, arena *a, error *err);
+
+/* Which operations of g share a step, in a: by node id the id of the last one that is in it;
+ * -1 for those that are alone in theirs, or in none. Lengths that are not known are taken
+ * for equal. Takes time proportional to the nodes. */
+int *plan_fusion(const graph *g, arena *a);

@@ -13,6 +13,8 @@
  *   - fold: it becomes a constant if all its inputs are;
  *   - order: a chain of matrix products is multiplied in the cheapest order;
  *   - choose: a choice that is made already becomes the branch.
+ * What planning decides behind it, fusion and what is written in place, is told by
+ * engine_outline.
  * Rules that are EXACT keep every bit; CLOSE ones may change rounding and are left
  * out when the caller is strict.
  *

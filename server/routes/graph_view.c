@@ -20,7 +20,8 @@ typedef struct view_kind {
     const char *name, *media; /* media: how Accept asks for it, where that says enough */
     const char *answered;
     void (*write)(const graph *g, text *t);
-    void (*write_structure)(const graph *g, text *t); /* style=structure */
+    void (*write_structure)(const graph *g, text *t);                   /* style=structure */
+    void (*write_plan)(const graph *g, const view_plan *plan, text *t); /* in place of write */
 } view_kind;
 
 static void write_json(const graph *g, text *t)
@@ -37,14 +38,15 @@ static void write_apply(const graph *g, text *t)
 }
 
 static const view_kind kinds[] = {
-    {"json", "application/json", "application/json", write_json, NULL},
-    {"apply", NULL, "application/json", write_apply, NULL},
-    {"debug", "text/plain", "text/plain; charset=utf-8", view_debug, NULL},
-    {"pretty", NULL, "text/plain; charset=utf-8", view_pretty, NULL},
-    {"latex", NULL, "text/plain; charset=utf-8", view_latex, NULL},
-    {"dot", "text/vnd.graphviz", "text/vnd.graphviz; charset=utf-8", view_dot, view_structure},
-    {"svg", "image/svg+xml", "image/svg+xml", view_dot, view_structure},
-    {"rewrites", NULL, "application/json", NULL, NULL},
+    {"json", "application/json", "application/json", write_json, NULL, NULL},
+    {"apply", NULL, "application/json", write_apply, NULL, NULL},
+    {"debug", "text/plain", "text/plain; charset=utf-8", NULL, NULL, view_debug},
+    {"pretty", NULL, "text/plain; charset=utf-8", view_pretty, NULL, NULL},
+    {"latex", NULL, "text/plain; charset=utf-8", view_latex, NULL, NULL},
+    {"dot", "text/vnd.graphviz", "text/vnd.graphviz; charset=utf-8", NULL, view_structure,
+     view_dot},
+    {"svg", "image/svg+xml", "image/svg+xml", NULL, view_structure, view_dot},
+    {"rewrites", NULL, "application/json", NULL, NULL, NULL},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 static const view_kind *const as_stored = &kinds[0], *const svg = &kinds[KINDS - 2],
@@ -159,15 +161,57 @@ static void add_event(void *context, const rewrite_event *e)
     json_end(w, '}');
 }
 
+/* What is computed in one pass over memory, and what comes out last. */
+static void add_pass(json_writer *w, const view_pass *p)
+{
+    json_begin(w, NULL, '{');
+    json_string(w, "phase", "fuse");
+    json_begin(w, "operations", '[');
+    for (int i = 0; i < p->count; i++)
+        json_string(w, NULL, p->nodes[i]->op->name);
+    json_end(w, ']');
+    add_value(w, "after", (value){(node *)p->nodes[p->count - 1], 0});
+    json_end(w, '}');
+}
+
+static void add_in_place(json_writer *w, const node *n, value over)
+{
+    json_begin(w, NULL, '{');
+    json_string(w, "phase", "in-place");
+    add_value(w, "before", over);
+    add_value(w, "after", (value){(node *)n, 0});
+    json_end(w, '}');
+}
+
+/* The phases of planning: graph by graph, functions after what has them. */
+static void add_plan(json_writer *w, const view_plan *plan)
+{
+    for (size_t i = 0; i < plan->graphs.count; i++) {
+        const view_runs *r = plan->graphs.entries[i].value;
+
+        for (int k = 0; k < r->pass_count; k++)
+            add_pass(w, &r->passes[k]);
+        for (int k = 0; k < r->graph->count; k++)
+            if (r->runs[k].over.node != NULL)
+                add_in_place(w, r->graph->nodes[k], r->runs[k].over);
+    }
+}
+
 static bool write_rewrites(view *v, text *t, error *err)
 {
     json_writer w = json_to(t, false);
+    const view_plan *plan;
     bool ok;
 
     json_begin(&w, NULL, '{');
     json_begin(&w, "rewrites", '[');
     ok = prepare(v, add_event, &w, err);
+    plan = ok ? engine_outline(v->graph, v->arena) : NULL;
+    if (ok)
+        add_plan(&w, plan);
     json_end(&w, ']');
+    if (ok && plan->assumed != NULL)
+        json_string(&w, "assumed", plan->assumed);
     json_end(&w, '}');
     text_add_char(t, '\n');
     return ok;
@@ -175,6 +219,16 @@ static bool write_rewrites(view *v, text *t, error *err)
 
 /* ---- Answers
  * --------------------------------------------------------------------------------------- */
+
+static void write_graph(const view *v, text *t)
+{
+    if (v->structure && v->kind->write_structure != NULL)
+        v->kind->write_structure(v->graph, t);
+    else if (v->kind->write_plan != NULL)
+        v->kind->write_plan(v->graph, v->optimized ? engine_outline(v->graph, v->arena) : NULL, t);
+    else
+        v->kind->write(v->graph, t);
+}
 
 static bool write_view(const http_request *r, view *v, text *t, error *err)
 {
@@ -185,8 +239,7 @@ static bool write_view(const http_request *r, view *v, text *t, error *err)
         return write_rewrites(v, t, err);
     if (!prepare(v, NULL, NULL, err))
         return false;
-    (v->structure && v->kind->write_structure != NULL ? v->kind->write_structure
-                                                      : v->kind->write)(v->graph, t);
+    write_graph(v, t);
     if (v->kind == svg) {
         text_init(&picture);
         ok = graphviz_svg(t, r->deadline_us, &picture, err);

@@ -12,6 +12,16 @@
 
 typedef void writer_fn(const graph *g, text *t);
 
+static void debug(const graph *g, text *t)
+{
+    view_debug(g, NULL, t);
+}
+
+static void dot(const graph *g, text *t)
+{
+    view_dot(g, NULL, t);
+}
+
 static void shows(writer_fn *view, const char *words, const char *expected)
 {
     program p;
@@ -96,12 +106,36 @@ static void latex_is_mathematics(void **state)
           "\\left\\lfloor\\frac{n}{2}\\right\\rfloor\n");
 }
 
+static void functions_are_written_where_they_stand(void **state)
+{
+    (void)state;
+    shows(view_pretty, "cond(p, lambda: x + 1, lambda: x)",
+          "cond(p, true_fn=lambda: x + 1, false_fn=lambda: x)\n");
+    shows(view_pretty, "scan(lambda c, r: (c + r, c * 2), v[0], v)",
+          "t1[0], t1[1] where t1 = scan(v[0], v, f=lambda c, r: (c + r, c * 2))\n");
+    /* what comes from outside has a name there, parameters have names of their own */
+    shows(view_pretty, "y = x * 2 + 1\nmap(lambda r: r * y[0, 0] * x[0, 0], x)",
+          "scan(x, f=lambda r: r * y[0, 0] * x[0, 0], carries=0) where y = x * 2 + 1\n");
+    shows(view_pretty, "map(lambda r: cond(p, lambda: r * 2, lambda: exp(r + 1) * exp(n)), x)",
+          "scan(x, f=lambda r: cond(p, true_fn=lambda: r * 2, "
+          "false_fn=lambda: exp(r + 1) * exp(n)), carries=0)\n");
+    shows(view_pretty, "map(lambda x: x + v, v * alpha)",
+          "scan(v * alpha, f=lambda x: x + v, carries=0)\n");
+    shows(view_pretty, "map(lambda x: x * n, x)", "scan(x, f=lambda x_1: x_1 * n, carries=0)\n");
+    /* names that depend on parameters are said within */
+    shows(view_pretty, "def f(r):\n    t = exp(r + 1) * 2\n    return t * t\nmap(f, x)",
+          "scan(x, f=(lambda r: t1 * t1 where t1 = exp(r + 1) * 2), carries=0)\n");
+    shows(view_latex, "cond(p, lambda: x + 1, lambda: alpha * x)",
+          "\\operatorname{cond}\\left(p, \\text{true\\_fn=}\\lambda .\\, x + 1"
+          "\\text{, false\\_fn=}\\lambda .\\, \\mathrm{alpha} \\cdot x\\right)\n");
+}
+
 /* ---- Trees --------------------------------------------------------------------------------- */
 
 static void debug_is_theanos(void **state)
 {
     (void)state;
-    shows(view_debug, "h = x @ w\ny = h * h + n\nsum(y, axis=0)",
+    shows(debug, "h = x @ w\ny = h * h + n\nsum(y, axis=0)",
           "Sum{axis=0} [id A] <TensorType(float64, vector)> ''\n"
           " |Elemwise{add,no_inplace} [id B] <TensorType(float64, matrix)> 'y'\n"
           "   |Elemwise{mul,no_inplace} [id C] <TensorType(float64, matrix)> ''\n"
@@ -110,7 +144,7 @@ static void debug_is_theanos(void **state)
           "   | | |w [id F] <TensorType(float64, matrix)>\n"
           "   | |Matmul [id D] <TensorType(float64, matrix)> 'h' ···\n"
           "   |n [id G] <TensorType(int64, scalar)>\n");
-    shows(view_debug, "cond(p, lambda: x[:, None] + 1, lambda: x[:, None])",
+    shows(debug, "cond(p, lambda: x[:, None] + 1, lambda: x[:, None])",
           "Cond{true_fn=lambda: ..., false_fn=lambda: ...} [id A] "
           "<TensorType(float64, (False, True, False))> ''\n"
           " |p [id B] <TensorType(bool, scalar)>\n"
@@ -118,14 +152,14 @@ static void debug_is_theanos(void **state)
           " |x [id C] <TensorType(float64, matrix)>\n"
           "\n"
           "Cond{true_fn=lambda: ..., false_fn=lambda: ...} [id A] true_fn:\n"
-          "Elemwise{add,no_inplace} [id A] <TensorType(float64, (False, True, False))> ''\n"
-          " |Getitem{:, None} [id B] <TensorType(float64, (False, True, False))> ''\n"
-          " | |x [id C] <TensorType(float64, matrix)>\n"
-          " |TensorConstant{1} [id D] <TensorType(int64, scalar)>\n"
+          "  Elemwise{add,no_inplace} [id A] <TensorType(float64, (False, True, False))> ''\n"
+          "   |Getitem{:, None} [id B] <TensorType(float64, (False, True, False))> ''\n"
+          "   | |x [id C] <TensorType(float64, matrix)>\n"
+          "   |TensorConstant{1} [id D] <TensorType(int64, scalar)>\n"
           "\n"
           "Cond{true_fn=lambda: ..., false_fn=lambda: ...} [id A] false_fn:\n"
-          "Getitem{:, None} [id A] <TensorType(float64, (False, True, False))> ''\n"
-          " |x [id B] <TensorType(float64, matrix)>\n");
+          "  Getitem{:, None} [id A] <TensorType(float64, (False, True, False))> ''\n"
+          "   |x [id B] <TensorType(float64, matrix)>\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -176,7 +210,7 @@ static void apply_writes_constants_and_attributes_as_json(void **state)
 static void dot_has_boxes_ellipses_and_types(void **state)
 {
     (void)state;
-    shows(view_dot, "y = v * 2\ny",
+    shows(dot, "y = v * 2\ny",
           "digraph graph_ {\n"
           "  rankdir=TB;\n"
           "  node [fontname=\"Helvetica\", fontsize=11, style=filled];\n"
@@ -189,6 +223,30 @@ static void dot_has_boxes_ellipses_and_types(void **state)
           "  o0 [label=\"y\", shape=box, fillcolor=\"#bbdefb\", class=\"output\"];\n"
           "  n2 -> o0 [label=\"float32 [3]\"];\n"
           "}\n");
+}
+
+/* A function's nodes stand in a box; what it captured comes straight from outside. */
+static void dot_has_boxes_for_functions(void **state)
+{
+    static const char *const parts[] = {
+        "  n0 -> n2 [label=\"bool []\"];\n",
+        "  n1 -> n2_0n2 [label=\"0: float64 [2, 3]\"];\n",
+        "  n2_0n2 -> n2 [label=\"true_fn: float64 [2, 3]\", style=dotted];\n",
+        "  n1 -> n2 [label=\"false_fn: float64 [2, 3]\", style=dotted];\n",
+        "  subgraph cluster_n2_0 { label=\"true_fn\"; style=rounded; class=\"function\";\n",
+    };
+    program p;
+    text t;
+
+    (void)state;
+    program_build(&p, LANG_NUMPY, "cond(p, lambda: x + 1, lambda: x)");
+    text_init(&t);
+    view_dot(p.graph, NULL, &t);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(t.bytes, parts[i]) == NULL)
+            fail_msg("%s is not in\n%s", parts[i], t.bytes);
+    text_clear(&t);
+    program_clear(&p);
 }
 
 static void structure_has_an_arrow_for_each_reference(void **state)
@@ -232,7 +290,7 @@ static void labels_are_escaped(void **state)
     (void)state;
     graph_add_output(g, graph_input(g, "a\"b\\c\n", &scalar, &err));
     text_init(&t);
-    view_dot(g, &t);
+    view_dot(g, NULL, &t);
     assert_non_null(strstr(t.bytes, "label=\"a\\\"b\\\\c \""));
     t.length = 0;
     view_apply(g, &t);
@@ -278,8 +336,8 @@ static size_t bytes_of(writer_fn *view, int nodes, bool twice)
 
 static void views_are_linear_in_the_size_of_the_graph(void **state)
 {
-    static writer_fn *const views[] = {view_apply, view_debug, view_pretty,
-                                       view_latex, view_dot,   view_structure};
+    static writer_fn *const views[] = {view_apply, debug, view_pretty,
+                                       view_latex, dot,   view_structure};
 
     (void)state;
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
@@ -320,10 +378,12 @@ int main(void)
         cmocka_unit_test(pretty_puts_as_few_parentheses_as_can_be),
         cmocka_unit_test(pretty_names_what_is_used_twice),
         cmocka_unit_test(latex_is_mathematics),
+        cmocka_unit_test(functions_are_written_where_they_stand),
         cmocka_unit_test(debug_is_theanos),
         cmocka_unit_test(apply_has_variables_applies_and_clients),
         cmocka_unit_test(apply_writes_constants_and_attributes_as_json),
         cmocka_unit_test(dot_has_boxes_ellipses_and_types),
+        cmocka_unit_test(dot_has_boxes_for_functions),
         cmocka_unit_test(structure_has_an_arrow_for_each_reference),
         cmocka_unit_test(labels_are_escaped),
         cmocka_unit_test(views_are_linear_in_the_size_of_the_graph),

@@ -285,6 +285,12 @@ node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, co
                : apply(g, op, captured_inputs(g, given, count, err), count, attrs, outputs, err);
 }
 
+void graph_copy_declared(node *to, const node *from)
+{
+    if (to->output_count == from->output_count)
+        to->declared = from->declared;
+}
+
 void graph_name(value v, const char *name)
 {
     if (v.node->name == NULL)

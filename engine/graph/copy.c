@@ -108,7 +108,7 @@ static bool copy_leaf(graph_map *m, const node *n, error *err)
         return false;
     if (n->name != NULL)
         graph_name(to, n->name);
-    to.node->declared = n->declared;
+    graph_copy_declared(to.node, n);
     graph_map_set(m, from, to);
     return true;
 }
@@ -135,7 +135,7 @@ bool graph_map_copy(graph_map *m, const node *n, error *err)
         return false;
     if (n->name != NULL)
         copy->name = arena_copy(a, n->name, strlen(n->name));
-    copy->declared = n->declared;
+    graph_copy_declared(copy, n);
     for (int i = 0; i < copy->output_count; i++)
         graph_map_set(m, (value){(node *)n, i}, outputs[i]);
     return true;

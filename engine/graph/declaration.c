@@ -72,7 +72,7 @@ const char *declaration_axes_word(const shape *s)
 
 const declaration *declaration_of(value v)
 {
-    return v.index == 0 ? v.node->declared : NULL;
+    return v.node->declared == NULL ? NULL : &v.node->declared[v.index];
 }
 
 void declaration_write_lengths(const declaration *d, const shape *s, text *t)

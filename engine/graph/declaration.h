@@ -39,9 +39,15 @@ void declaration_write_lengths(const declaration *d, const shape *s, text *t);
  * if no shape was said: a graph needs at least the number of axes. */
 value graph_declare(graph *g, const char *name, const declaration *d, error *err);
 
-/* Notes of the nodes of g, in their own declarations, which lengths of their first outputs
- * are ones that the declarations of its inputs name. For views: nothing is checked. */
-void declaration_spread(graph *g);
+/* Notes of the nodes of g, in their own declarations, which lengths are ones that the
+ * declarations of its inputs name: of all outputs, and in sub-graphs and definitions.
+ *
+ * ERR_SHAPE, naming the length and both numbers, if one name would have to be two numbers. What
+ * is seen is where a named length meets a known one in one operation: it must be that (in
+ * matmul), or that or 1 (where it broadcasts). Not seen is what follows only from several
+ * steps: that two names must be equal, and what sums and products of lengths must be. Nothing
+ * that could run is refused. Takes time proportional to the nodes. */
+bool declaration_spread(graph *g, error *err);
 
 /* Checks that *v, of g, may stand for the input `name` that d declares, and casts it in g
  * if it must be. lengths holds what the names of lengths stand for (int64_t), and learns

@@ -47,7 +47,7 @@ struct node {
     const graph *definition; /* op->lower or op->body built for these inputs; its captured
                                 values are among this node's inputs */
     const struct declaration *declared; /* op_input: what was said of it, or NULL; others: what
-                                           declaration_spread noted */
+                                           declaration_spread noted of each output */
     graph *graph;
 };
 
@@ -116,6 +116,9 @@ bool graph_capture_output(graph *g, value v, error *err);
  * attrs. */
 node *graph_apply(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
                   value *outputs, error *err);
+
+/* Gives a node what is declared of another one, of as many outputs. */
+void graph_copy_declared(node *to, const node *from);
 
 /* Names a value for pictures and printed programs. */
 void graph_name(value v, const char *name);

@@ -387,7 +387,7 @@ void rewrite_keep_notes(const node *n, value became)
     if (n->name != NULL)
         graph_name(became, n->name);
     if (became.node->declared == NULL)
-        became.node->declared = n->declared;
+        graph_copy_declared(became.node, n);
 }
 
 bool rewrite_node(rewriter *r, graph_map *map, const node *n, error *err)

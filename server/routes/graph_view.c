@@ -4,6 +4,7 @@
 
 #include "engine/base/json.h"
 #include "engine/engine.h"
+#include "engine/graph/declaration.h"
 #include "engine/graph/define.h"
 #include "engine/graph/view.h"
 #include "server/routes/graphviz.h"
@@ -222,6 +223,9 @@ static bool write_rewrites(view *v, text *t, error *err)
 
 static void write_graph(const view *v, text *t)
 {
+    error ignored = {0}; /* names that cannot be were refused when the graph was built */
+
+    declaration_spread(v->graph, &ignored);
     if (v->structure && v->kind->write_structure != NULL)
         v->kind->write_structure(v->graph, t);
     else if (v->kind->write_plan != NULL)

@@ -211,8 +211,7 @@ static bool build(library *l, library_graph *b, error *err)
     if (!source_build(&b->source, b->graph, &b->says, &options, err) || !add_results(b, err) ||
         !add_unused(&b->source, err) || !set_order(b, err))
         return false;
-    declaration_spread(b->graph);
-    return true;
+    return declaration_spread(b->graph, err);
 }
 
 /* Notes that a graph is being built, unless it is already. */

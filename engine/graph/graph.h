@@ -87,7 +87,8 @@ void graph_release(graph *g);
 
 /* From now on, random draws that are applied to g or to its sub-graphs and name no seed get
  * one each, as a constant: seed, seed + 1, .. in the order in which they are applied; so do
- * those in stored graphs that are called. Copies of the nodes draw the same. */
+ * those in stored graphs that are called. Copies of the nodes draw the same, and so does every
+ * turn of a loop. */
 void graph_seed(graph *g, int64_t seed);
 
 /* An input of a name and type (copied). No node and an error if the graph is full. */

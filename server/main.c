@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main -- from the command line to a server that runs until it is told to stop. */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -264,6 +265,16 @@ static int serve(const config *c)
     return code;
 }
 
+/* Keeps what requests' graphs took for the next ones: to map it anew for each costs as much as
+ * to plan it. Tensors have their own memory. */
+static void keep_small_memory(void)
+{
+    enum { KEPT_BYTES = 16 << 20, MAPPED_BYTES = 1 << 20 };
+
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+}
+
 int main(int argc, char **argv)
 {
     config c;
@@ -276,6 +287,7 @@ int main(int argc, char **argv)
         code = run_other_command(&c);
     } else {
         log_set_level(log_level_of(c.log_level));
+        keep_small_memory();
         server_memory_set_limit(c.memory_bytes_max);
         if (geteuid() == 0)
             log_message(LOG_WARN, "running as root; a user of its own would be safer");

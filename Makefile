@@ -37,6 +37,10 @@ $(OUT)/engine/%.o: CFLAGS += -O3 -fno-math-errno -ffp-contract=off -fwrapv
 
 $(OUT)/tests/%.o: CFLAGS += -Wno-stack-usage
 
+# The limit is built as the engine is.
+$(OUT)/tests/bench/hand.c.o: CFLAGS += -O3 -fno-math-errno -ffp-contract=off
+$(OUT)/tests/bench/bench: $(OUT)/tests/bench/hand.c.o
+
 $(OUT)/%.c.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@

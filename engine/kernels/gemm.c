@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/kernels/gemm.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <cblas.h>
@@ -8,8 +9,35 @@
 #include "engine/kernels/target.h"
 #include "engine/tensor/half.h"
 
+/* OpenBLAS chooses its kernels when it is loaded. */
+extern void gotoblas_dynamic_init(void) __attribute__((weak));
+extern void gotoblas_dynamic_quit(void) __attribute__((weak));
+
+/* What OpenBLAS should take for this processor; NULL if its own choice stands. It knows
+ * processors by model number, and takes one that is younger than itself for a Prescott,
+ * which is 5 times slower than it could be (1024 x 1024 float64: 140 ms, not 29). */
+static const char *better_core(void)
+{
+#if defined(__x86_64__)
+    if (strcmp(openblas_get_corename(), "Prescott") != 0 || getenv("OPENBLAS_CORETYPE") != NULL)
+        return NULL;
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") ? "SkylakeX"
+           : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")        ? "Haswell"
+                                                                                    : NULL;
+#else
+    return NULL;
+#endif
+}
+
 void gemm_init(void)
 {
+    const char *core = better_core();
+
+    if (core != NULL && gotoblas_dynamic_init != NULL && gotoblas_dynamic_quit != NULL) {
+        gotoblas_dynamic_quit();
+        setenv("OPENBLAS_CORETYPE", core, 1);
+        gotoblas_dynamic_init();
+    }
     openblas_set_num_threads(1);
 }
 

@@ -16,5 +16,6 @@
 void gemm(dtype t, int64_t m, int64_t n, int64_t k, const void *a, bool a_turned, const void *b,
           bool b_turned, void *c);
 
-/* Tells OpenBLAS to use one thread; called once at start. */
+/* Tells OpenBLAS to use one thread, and which processor this is if it does not know;
+ * called once at start, before any product. */
 void gemm_init(void);

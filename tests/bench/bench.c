@@ -1,115 +1,197 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times what tests/bench/run.py asks for, one line a question: "engine FORMULA" or "hand
- * FORMULA" (a row's name) is answered with milliseconds. Inputs are changed before each. */
+/* Times the rows of rows.def, as tests/bench/run.py asks. First it prints the rows, one a
+ * line. Then each question "engine ROW" or "hand ROW" is answered with milliseconds;
+ * inputs are changed before each. "check ROW" is answered with the greatest difference of
+ * the two results. TENSORD_THREADS says how many threads both have. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/clock.h"
-#include "engine/kernels/target.h"
-#include "engine/kernels/vecmath.h"
+#include "tests/bench/hand.h"
 #include "tests/lib/evaluate.h"
 
-enum { N = 10000000, INPUTS = 4, AHEAD = 512 };
-
-/* What a good programmer would write by hand: one loop, prefetching what comes. */
-#define HAND(name, body)                                                                           \
-    CPU_LEVELS static void hand_##name(double *restrict out, const double *a, const double *b,     \
-                                       const double *c, const double *d)                           \
+#define SHAPE(...)                                                                                 \
     {                                                                                              \
-        (void)d;                                                                                   \
-        for (int64_t i = 0; i < N; i += 64) {                                                      \
-            for (int64_t k = i + AHEAD; k < i + AHEAD + 64; k += 8) {                              \
-                __builtin_prefetch(a + k);                                                         \
-                __builtin_prefetch(b + k);                                                         \
-                __builtin_prefetch(c + k);                                                         \
-                __builtin_prefetch(d + k);                                                         \
-            }                                                                                      \
-            for (int64_t k = i; k < i + 64; k++)                                                   \
-                out[k] = body;                                                                     \
-        }                                                                                          \
+        .rank = SHAPE_RANK(__VA_ARGS__, 3, 2, 1), .length = { __VA_ARGS__ }                        \
     }
-HAND(chain, 2 * a[k] + 3 * b[k] * sin(c[k]) - exp(d[k]))
-HAND(multiply_add, a[k] * b[k] + c[k])
+#define SHAPE_RANK(a, b, c, rank, ...) rank
 
-typedef void hand_fn(double *, const double *, const double *, const double *, const double *);
-
-static const struct {
-    const char *name, *program;
-    hand_fn *hand;
-} formulas[] = {
-    {"chain", "2*a + 3*b*sin(c) - exp(d)", hand_chain},
-    {"multiply_add", "a*b + c", hand_multiply_add},
+static const struct bench_row {
+    const char *name, *target;
+    dtype dtype;
+    double work;
+    const char *program;
+    shape inputs[HAND_INPUTS]; /* of rank 0: there is none */
+} rows[] = {
+#define ROW(name, target, dtype, work, program, ...)                                               \
+    {#name, #target, DT_##dtype, work, program, {__VA_ARGS__}},
+#include "tests/bench/rows.def"
+#undef ROW
 };
 
-static evaluation_input inputs[INPUTS] = {
-    {.name = "a"}, {.name = "b"}, {.name = "c"}, {.name = "d"}};
+/* The tensors of one row; made when it is asked for. */
+static struct {
+    const struct bench_row *row;
+    evaluation_input inputs[HAND_INPUTS];
+    int count, turn;
+    tensor result; /* where the loop by hand writes */
+} now;
 
-static void make_inputs(void)
+static void fail(const char *why)
 {
-    const shape s = {.rank = 1, .length = {N}};
+    fprintf(stderr, "bench: %s\n", why);
+    exit(1);
+}
+
+static void put(const tensor *t, int64_t i, double x)
+{
+    if (t->dtype == DT_F64)
+        ((double *)tensor_bytes(t))[i] = x;
+    else
+        ((float *)tensor_bytes(t))[i] = (float)x;
+}
+
+static tensor make_input(dtype type, const shape *s, int k)
+{
+    tensor t;
     error err = {0};
 
-    for (int k = 0; k < INPUTS; k++) {
-        double *x;
+    if (!tensor_new(&t, NULL, type, s, &err))
+        fail(err.detail);
+    for (int64_t i = 0; i < shape_size(s); i++)
+        put(&t, i, 0.1 + (double)((i * (k + 3)) % 1000) / 300);
+    return t;
+}
 
-        if (!tensor_new(&inputs[k].value, NULL, DT_F64, &s, &err))
-            exit(1);
-        x = tensor_bytes(&inputs[k].value);
-        for (int64_t i = 0; i < N; i++)
-            x[i] = 0.1 + (double)((i * (k + 3)) % 1000) / 300;
+static void leave_row(void)
+{
+    for (int k = 0; k < now.count; k++)
+        tensor_unref(&now.inputs[k].value);
+    tensor_unref(&now.result);
+    now.count = 0;
+    now.result = (tensor){0};
+}
+
+static void enter_row(const struct bench_row *row)
+{
+    static const char *const names[HAND_INPUTS] = {"a", "b", "c", "d"};
+
+    leave_row();
+    now.row = row;
+    for (; now.count < HAND_INPUTS && row->inputs[now.count].rank > 0; now.count++)
+        now.inputs[now.count] = (evaluation_input){
+            names[now.count], make_input(row->dtype, &row->inputs[now.count], now.count)};
+}
+
+/* Another element of each input is changed each time. */
+static void change_inputs(void)
+{
+    now.turn++;
+    for (int k = 0; k < now.count; k++) {
+        const tensor *t = &now.inputs[k].value;
+
+        put(t, now.turn * 4099 % shape_size(&t->shape), 1 + 1e-3 * (now.turn % 100));
     }
 }
 
-static void change_inputs(int turn)
+static double run_engine(tensor *result)
 {
-    for (int k = 0; k < INPUTS; k++)
-        ((double *)tensor_bytes(&inputs[k].value))[turn % N] += 1e-3;
-}
-
-static double time_engine(const char *program)
-{
-    const evaluation_options options = {.input_count = INPUTS, .inputs = inputs};
+    const evaluation_options options = {.input_count = now.count, .inputs = now.inputs};
     evaluated e;
     double ms;
 
-    evaluate(&e, program, &options);
-    ms = (double)e.stats.run_us / 1000;
+    evaluate(&e, now.row->program, &options);
     if (error_is_set(&e.err))
-        fprintf(stderr, "%s\n", e.err.detail);
+        fail(e.err.detail);
+    ms = (double)e.stats.run_us / 1000;
+    if (now.result.buf == NULL &&
+        !tensor_new(&now.result, NULL, e.results[0].dtype, &e.results[0].shape, &e.err))
+        fail(e.err.detail);
+    if (result != NULL)
+        *result = e.results[0], tensor_ref(result);
     evaluated_clear(&e);
     return ms;
 }
 
-static double time_hand(hand_fn *hand)
+static int threads(void)
 {
-    static tensor out;
-    error err = {0};
+    const char *n = getenv("TENSORD_THREADS");
+
+    return n != NULL ? atoi(n) : 2;
+}
+
+static double run_hand(void)
+{
+    static hand_work work;
+    const shape *s = &now.row->inputs[0], *out = &now.result.shape;
     int64_t start;
 
-    if (out.buf == NULL && !tensor_new(&out, NULL, DT_F64, &inputs[0].value.shape, &err))
-        exit(1);
+    work = (hand_work){.out = tensor_bytes(&now.result),
+                       .rows = s->rank > 1 ? s->length[s->rank - 2] : 1,
+                       .columns = s->length[s->rank - 1],
+                       .batch = s->rank > 2 ? s->length[0] : 1,
+                       .out_columns = out->rank > 0 ? out->length[out->rank - 1] : 1,
+                       .threads = threads()};
+    for (int k = 0; k < now.count; k++)
+        work.in[k] = tensor_bytes(&now.inputs[k].value);
     start = clock_us();
-    hand(tensor_bytes(&out), tensor_bytes(&inputs[0].value), tensor_bytes(&inputs[1].value),
-         tensor_bytes(&inputs[2].value), tensor_bytes(&inputs[3].value));
+    hand_find(now.row->name)(&work);
     return (double)(clock_us() - start) / 1000;
+}
+
+static double element(const tensor *t, int64_t i)
+{
+    return t->dtype == DT_F64 ? ((double *)tensor_bytes(t))[i] : ((float *)tensor_bytes(t))[i];
+}
+
+/* The greatest relative difference of the engine's result and the loop's. */
+static double check(void)
+{
+    tensor result;
+    double worst = 0;
+
+    run_engine(&result);
+    run_hand();
+    for (int64_t i = 0; i < shape_size(&result.shape); i++) {
+        const double x = element(&result, i), y = element(&now.result, i);
+        const double off = fabs(x - y) / (1e-3 + fabs(y));
+
+        worst = off > worst || isnan(off) ? off : worst;
+    }
+    tensor_unref(&result);
+    return worst;
+}
+
+static double answer(const char *question)
+{
+    if (strcmp(question, "engine") == 0)
+        return run_engine(NULL);
+    return strcmp(question, "hand") == 0 ? run_hand() : check();
 }
 
 int main(void)
 {
-    char who[16], what[32];
-    int turn = 0;
+    const size_t count = sizeof rows / sizeof *rows;
+    char question[16], name[32];
 
     evaluate_init();
-    make_inputs();
-    while (scanf("%15s %31s", who, what) == 2) {
-        change_inputs(turn++);
-        for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
-            if (strcmp(formulas[i].name, what) == 0)
-                printf("%.3f\n", strcmp(who, "engine") == 0 ? time_engine(formulas[i].program)
-                                                            : time_hand(formulas[i].hand));
+    for (size_t i = 0; i < count; i++)
+        printf("%s\t%s\t%s\t%.0f\t%s\n", rows[i].name, rows[i].target, dtype_name(rows[i].dtype),
+               rows[i].work, rows[i].program);
+    printf("\n");
+    fflush(stdout);
+    while (scanf("%15s %31s", question, name) == 2) {
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(rows[i].name, name) == 0 && now.row != &rows[i])
+                enter_row(&rows[i]);
+        change_inputs();
+        if (now.result.buf == NULL)
+            run_engine(NULL);
+        printf("%.9g\n", answer(question));
         fflush(stdout);
     }
+    leave_row();
     return 0;
 }

@@ -16,6 +16,9 @@ extern const op_family elementwise_family, casting_family, reduction_family, mov
  * the process with a message. */
 void op_read_signature(op_def *op);
 
+/* Gives the rows of some functions kernels that are faster on this machine. */
+void op_take_quick(op_def *op);
+
 /* ---- Rules that several families share ----------------------------------------- */
 
 /* ERR_DTYPE saying that op does not take these types. */

@@ -31,6 +31,7 @@ static void add_row(op_def *op)
     const char *alias = op->aliases;
 
     op_read_signature(op);
+    op_take_quick(op);
     rows[row_count++] = op;
     add_name(op->name, strlen(op->name), op);
     while (alias != NULL && *alias != '\0') {

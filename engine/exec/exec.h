@@ -5,7 +5,8 @@
  * request's budget when a step makes them and go back after their last use, exactly
  * as planned.
  *
- * Reading order: exec.h, pool.h, machine.h, tiles.c, folds.c, runner.h, run.c, control.c. */
+ * Reading order: exec.h, pool.h, machine.h, tiles.c, folds.c, bands.c, runner.h, run.c, control.c.
+ */
 #pragma once
 
 #include <stdatomic.h>

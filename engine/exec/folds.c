@@ -68,6 +68,12 @@ static void fill_start(const tile_program *p, int64_t n, void *to)
         fill_with(p->folded, infinite, infinite, n, to);
 }
 
+void fold_prepare(machine *m)
+{
+    if (m->program->reduce != NULL)
+        fill_start(m->program, REDUCE_LANES, m->start);
+}
+
 /* ---- The binary counter ------------------------------------------------------------------- */
 
 /* Partial results of `width` elements each: level k holds one of 2^k blocks. */
@@ -79,11 +85,16 @@ typedef struct counter {
     int64_t count; /* of blocks so far */
 } counter;
 
-static void combine(const counter *c, char *first, const char *second)
+static void combine_some(const counter *c, int64_t n, char *first, const char *second)
 {
     const void *in[TILE_INPUTS] = {first, second, second};
 
-    c->program->reduce->fold.combine[c->program->folded]((size_t)c->width, first, in);
+    c->program->reduce->fold.combine[c->program->folded]((size_t)n, first, in);
+}
+
+static void combine(const counter *c, char *first, const char *second)
+{
+    combine_some(c, c->width, first, second);
 }
 
 static char *level(const counter *c, int k)
@@ -209,16 +220,18 @@ static void fold_block(worker *w, int64_t at, int64_t n, char *partial, char *re
     const size_t size = dtype_size(p->folded);
 
     memset(result, 0, LANES * size); /* lanes behind the one that counts */
-    fill_start(p, REDUCE_LANES, partial);
-    for (int64_t done = 0; done < n; done += p->tile) {
-        const int64_t part = n - done < p->tile ? n - done : p->tile;
+    memcpy(partial, w->machine->start, REDUCE_LANES * size);
+    for (int64_t done = 0, part; done < n; done += part) {
+        const int64_t left = n - done < p->tile ? n - done : p->tile;
+
+        part = left > REDUCE_LANES ? left / REDUCE_LANES * REDUCE_LANES : left;
         const int64_t padded = (part + REDUCE_LANES - 1) / REDUCE_LANES * REDUCE_LANES;
 
         worker_tile(w, at + done, part, -1, REDUCE_LANES);
         if (padded != part) { /* what pads a leaf in place is in its spare then */
             char *value = w->operand[p->value];
 
-            fill_start(p, padded - part, value + (size_t)part * size);
+            memcpy(value + (size_t)part * size, w->machine->start, (size_t)(padded - part) * size);
             if (p->value < p->leaf_count)
                 w->filled[p->value] = false;
         }
@@ -251,7 +264,7 @@ static void fold_rows(worker *w, const fold_cut *c, int64_t result, int64_t segm
     }
     total = counter_total(&counted);
     if (total == NULL) {
-        fill_start(p, LANES, partial);
+        memcpy(partial, w->machine->start, (size_t)LANES * dtype_size(p->folded));
         total = partial;
     }
     memcpy(to, total, (size_t)LANES * dtype_size(p->folded));
@@ -269,6 +282,8 @@ static void fold_columns(worker *w, const fold_cut *c, int64_t result, int64_t s
     const int64_t at = result % panels * p->tile;
     const int64_t n = p->length[last] - at < p->tile ? p->length[last] - at : p->tile;
     const int64_t padded = (n + LANES - 1) / LANES * LANES;
+    /* Nothing but adding and comparing is the same without padding. */
+    const int64_t lanes = p->instruction_count == 0 ? 1 : LANES;
     const int64_t first = segment * FOLD_SEGMENT * FOLD_ROWS;
     const int64_t most = first + FOLD_SEGMENT * FOLD_ROWS, end = most < c->runs ? most : c->runs;
     counter counted;
@@ -282,8 +297,8 @@ static void fold_columns(worker *w, const fold_cut *c, int64_t result, int64_t s
         for (int64_t row = from; row < end && row < from + FOLD_ROWS; row++) {
             worker_seek(w, result / panels, 0, p->kept - 1, false);
             worker_seek(w, row, p->kept - 1, last, true);
-            worker_tile(w, at, n, -1, LANES);
-            combine(&counted, block, w->operand[p->value]);
+            worker_tile(w, at, n, -1, lanes);
+            combine_some(&counted, lanes == 1 ? n : padded, block, w->operand[p->value]);
         }
         counter_carry(&counted);
     }
@@ -314,24 +329,75 @@ static int64_t result_place(const tile_program *p, int64_t result, int64_t *n)
     return p->columns ? result / panels * length + at : result;
 }
 
-void fold_task(worker *w, int64_t task)
+/* Results of one element each that wait to be stored, LANES at a time. */
+typedef struct waiting {
+    char values[LANES * ELEMENT];
+    int count;
+    int64_t first; /* of the results */
+} waiting;
+
+static void store_waiting(const machine *m, waiting *r)
+{
+    if (r->count > 0)
+        store_result(m, r->values, r->count, r->first, folded_count(m->program));
+    r->count = 0;
+}
+
+static void let_wait(const machine *m, waiting *r, int64_t result, const char *total)
+{
+    const size_t size = dtype_size(m->program->folded);
+
+    if (r->count == 0) {
+        memset(r->values, 0, sizeof r->values);
+        r->first = result;
+    }
+    memcpy(r->values + (size_t)r->count++ * size, total, size);
+    if (r->count == LANES)
+        store_waiting(m, r);
+}
+
+/* Stores a whole result, or one part of several. */
+static void keep_result(machine *m, const fold_cut *c, int64_t pair, char *total, waiting *r)
+{
+    const tile_program *p = m->program;
+    int64_t n, at = result_place(p, pair / c->segments, &n);
+
+    if (c->segments > 1)
+        memcpy(m->shared + (size_t)(pair * pair_width(p)) * dtype_size(p->folded), total,
+               (size_t)n * dtype_size(p->folded));
+    else if (p->columns)
+        store_result(m, total, n, at, folded_count(p));
+    else
+        let_wait(m, r, at, total);
+}
+
+/* The (result, segment) pairs [from, to). */
+static void fold_pairs(worker *w, const fold_cut *c, int64_t from, int64_t to)
 {
     const tile_program *p = w->program;
-    const fold_cut c = tile_fold_cut(p);
     char *total = w->levels + tile_fold_bytes(p) - tile_total_bytes(p);
+    waiting results = {.count = 0};
+
+    for (int64_t i = from; i < to; i++) {
+        (p->columns ? fold_columns : fold_rows)(w, c, i / c->segments, i % c->segments, total);
+        keep_result(w->machine, c, i, total, &results);
+    }
+    store_waiting(w->machine, &results);
+}
+
+void fold_task(worker *w, int64_t task)
+{
+    const fold_cut c = tile_fold_cut(w->program);
     const int64_t pairs = c.results * c.segments, from = task * c.per_task;
 
-    for (int64_t i = from; i < from + c.per_task && i < pairs; i++) {
-        const int64_t result = i / c.segments;
-        int64_t n, at = result_place(p, result, &n);
+    fold_pairs(w, &c, from, from + c.per_task < pairs ? from + c.per_task : pairs);
+}
 
-        (p->columns ? fold_columns : fold_rows)(w, &c, result, i % c.segments, total);
-        if (c.segments == 1)
-            store_result(w->machine, total, n, at, folded_count(p));
-        else
-            memcpy(w->machine->shared + (size_t)(i * pair_width(p)) * dtype_size(p->folded), total,
-                   (size_t)n * dtype_size(p->folded));
-    }
+void fold_results(worker *w, int64_t from, int64_t to)
+{
+    const fold_cut c = tile_fold_cut(w->program);
+
+    fold_pairs(w, &c, from, to);
 }
 
 void fold_finish(machine *m)

@@ -3,6 +3,20 @@
 
 #include "engine/exec/exec.h"
 
+/* What the threads that work on one step have in common: whether to stop, and what their
+ * kernels met. */
+typedef struct watch {
+    const stop_sign *stop;
+    _Atomic bool stopped;
+    _Atomic unsigned flags;
+    error err; /* set by who sets stopped */
+} watch;
+
+/* Whether to stop now; the first to find so notes why. */
+bool watch_stops(watch *w);
+/* Adds what this thread's kernels met since kernel_flags was cleared. */
+void watch_note(watch *w);
+
 /* A program bound to memory. */
 typedef struct machine {
     const tile_program *program;
@@ -10,15 +24,17 @@ typedef struct machine {
     char *output[TILE_LEAVES];     /* the first byte of each output */
     char *scratch;                 /* a part for each thread */
     size_t thread_scratch;
-    char *shared; /* parts of results; NULL if each has one part */
-    const stop_sign *stop;
-    _Atomic bool stopped;
-    _Atomic unsigned flags;
-    error err; /* set by who sets stopped */
+    char *shared;                  /* parts of results; NULL if each has one part */
+    char start[REDUCE_LANES * 16]; /* reductions: what partial results begin with */
+    watch *watch;
 } machine;
 
-/* Runs all tasks. False, with m->err set, if stopped. */
+/* Runs all tasks. False, with the watch's err set, if stopped. */
 bool machine_run_tasks(machine *m);
+
+/* Runs a band; machines: of its steps, with all memory that is not local; scratch: of all
+ * threads. False, with the watch's err set, if stopped. */
+bool band_run_tasks(const plan *p, const band *b, const machine *machines, char *scratch, watch *w);
 
 /* ---- One thread's work on one task --------------------------------------------------- */
 
@@ -43,8 +59,15 @@ void worker_seek(worker *w, int64_t row, int from, int to, bool add);
  * multiple of `lanes`. */
 void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes);
 
+/* Runs the part of an elementwise program that is the rows [from, to) of all of them. */
+void worker_rows(worker *w, int64_t rows, int64_t from, int64_t to);
+
+/* Sets what the partial results of a machine begin with. */
+void fold_prepare(machine *m);
 /* Runs one task of a reduction, and what follows when all have run. */
 void fold_task(worker *w, int64_t task);
 void fold_finish(machine *m);
+/* Makes the results [from, to) of a reduction whose results have one part each. */
+void fold_results(worker *w, int64_t from, int64_t to);
 /* Looks up what folds need; called once at start. */
 void fold_init(void);

@@ -84,34 +84,65 @@ static void release_after(runner *r, int step)
     }
 }
 
+static bool is_local(const runner *r, int index)
+{
+    const slot *s = &r->plan->slots[index];
+
+    return s->kind == SLOT_BUFFER && r->plan->buffers[s->index].is_local;
+}
+
 /* ---- Tile programs ---------------------------------------------------------------------- */
 
-static bool run_tile_step(runner *r, const step *s, error *err)
+/* Binds a step's program to its slots, whose buffers are made unless a band keeps them. */
+static bool bind_machine(runner *r, const step *s, machine *m, watch *w, error *err)
 {
     const tile_program *p = s->tiles;
-    const size_t thread = tile_thread_scratch(p);
-    machine m = {.program = p, .thread_scratch = thread, .stop = r->stop};
+
+    m->program = p;
+    m->watch = w;
+    m->thread_scratch = tile_thread_scratch(p);
+    for (int i = 0; i < p->output_count; i++) {
+        if (is_local(r, p->outputs[i].slot))
+            continue;
+        if (!runner_make(r, p->outputs[i].slot, err))
+            return false;
+        m->output[i] = slot_bytes(r, p->outputs[i].slot);
+    }
+    for (int i = 0; i < p->leaf_count; i++)
+        if (!is_local(r, p->leaves[i].slot))
+            m->leaf[i] = slot_bytes(r, p->leaves[i].slot);
+    fold_prepare(m);
+    return true;
+}
+
+/* Runs the steps of a band, or the one step. */
+static bool run_tile_steps(runner *r, const step *s, int count, error *err)
+{
+    machine *machines = arena_array(r->arena, (size_t)count, sizeof *machines);
+    watch w = {.stop = r->stop};
     buffer *scratch;
     bool ok;
 
-    for (int i = 0; i < p->output_count; i++) {
-        if (!runner_make(r, p->outputs[i].slot, err))
+    for (int i = 0; i < count; i++)
+        if (!bind_machine(r, &s[i], &machines[i], &w, err))
             return false;
-        m.output[i] = slot_bytes(r, p->outputs[i].slot);
-    }
-    for (int i = 0; i < p->leaf_count; i++)
-        m.leaf[i] = slot_bytes(r, p->leaves[i].slot);
     scratch = buffer_new(r->budget, (size_t)s->scratch, err);
     if (scratch == NULL)
         return false;
-    m.scratch = buffer_bytes(scratch);
-    m.shared = m.scratch + thread * (size_t)r->plan->threads;
-    ok = machine_run_tasks(&m);
+    machines->scratch = buffer_bytes(scratch);
+    machines->shared = machines->scratch + machines->thread_scratch * (size_t)r->plan->threads;
+    ok = s->band != NULL ? band_run_tasks(r->plan, s->band, machines, machines->scratch, &w)
+                         : machine_run_tasks(machines);
     buffer_unref(scratch);
-    r->notes->flags |= m.flags;
+    r->notes->flags |= w.flags;
     if (!ok)
-        *err = m.err;
+        *err = w.err;
     return ok;
+}
+
+static int steps_of_band(const step *s)
+{
+    return s->band != NULL ? s->band->steps : 1;
 }
 
 /* ---- Runs of one operation ----------------------------------------------------------------- */
@@ -228,7 +259,7 @@ static bool run_step(runner *r, const step *s, error *err)
 {
     switch (s->kind) {
     case STEP_TILES:
-        return run_tile_step(r, s, err);
+        return run_tile_steps(r, s, steps_of_band(s), err);
     case STEP_RUN:
         return run_op_step(r, s, err);
     case STEP_COND:
@@ -244,12 +275,16 @@ static bool run_step(runner *r, const step *s, error *err)
 static bool run_steps(runner *r, error *err)
 {
     for (int i = 0; i < r->plan->step_count; i++) {
+        const int last = i + steps_of_band(&r->plan->steps[i]) - 1;
+
         if (stop_asked(r->stop, err) || !run_step(r, &r->plan->steps[i], err))
             return false;
         if (r->notes->flags & KERNEL_NEGATIVE_POWER)
             return error_set(err, ERR_VALUE,
                              "power: integers to negative integer powers are not "
                              "allowed; make one of them a float");
+        for (; i < last; i++)
+            release_after(r, i);
         release_after(r, i);
     }
     return true;

@@ -4,6 +4,10 @@
 #include "engine/base/clock.h"
 #include "engine/exec/machine.h"
 #include "engine/exec/pool.h"
+#include "engine/kernels/stream.h"
+
+/* Instructions that storing past the caches counts for: it leaves time to ask for lines. */
+enum { STORE_WEIGHT = 5 };
 
 bool stop_asked(const stop_sign *stop, error *err)
 {
@@ -37,7 +41,7 @@ GATHER(4, uint32_t)
 GATHER(8, uint64_t)
 GATHER(16, double _Complex)
 
-/* n elements of a size that lie step elements apart (0: the same one), side by side. */
+/* n elements of a size that lie step elements apart, side by side. */
 static void gather(size_t size, void *to, const void *from, int64_t n, int64_t step)
 {
     switch (size) {
@@ -56,6 +60,17 @@ static void gather(size_t size, void *to, const void *from, int64_t n, int64_t s
     default:
         gather_16(to, from, n, step);
     }
+}
+
+/* n copies of one element, n a multiple of LANES. */
+static void spread(size_t size, char *to, const void *from, int64_t n)
+{
+    const size_t all = (size_t)n * size;
+    size_t done = LANES * size;
+
+    gather(size, to, from, LANES, 0);
+    for (; done < all; done *= 2)
+        memcpy(to + done, to, done < all - done ? done : all - done);
 }
 
 /* Elements of a flat run from `at`, through all its axes. */
@@ -129,6 +144,14 @@ void worker_seek(worker *w, int64_t row, int from, int to, bool add)
     }
 }
 
+/* Elements of a tile that the longest row fills. */
+static int64_t used_of_tile(const tile_program *p)
+{
+    const int64_t row = (p->length[p->rank - 1] + REDUCE_LANES - 1) / REDUCE_LANES * REDUCE_LANES;
+
+    return !p->flat && row < p->tile ? row : p->tile;
+}
+
 /* Makes the leaf's n elements from `at` its operand, padded with zeros. */
 static void load_leaf(worker *w, int k, int64_t at, int64_t n, int64_t padded)
 {
@@ -146,7 +169,7 @@ static void load_leaf(worker *w, int k, int64_t at, int64_t n, int64_t padded)
         break;
     case LEAF_FIXED:
         if (!w->filled[k])
-            gather(l->size, w->spare[k], base, p->tile, 0);
+            spread(l->size, w->spare[k], base, used_of_tile(p));
         w->filled[k] = true;
         return;
     case LEAF_STRIDED:
@@ -159,53 +182,130 @@ static void load_leaf(worker *w, int k, int64_t at, int64_t n, int64_t padded)
     memset(w->spare[k] + (size_t)n * l->size, 0, (size_t)(padded - n) * l->size);
 }
 
-/* Asks for the cache lines of one leaf that the tile after the next will read. */
-static void prefetch(const worker *w, int k, int64_t at, int64_t n)
-{
-    const tile_leaf *l = &w->program->leaves[k];
-    const char *next = w->machine->leaf[k] + (w->offset[k] + at + 2 * n) * (int64_t)l->size;
+/* The cache lines that will be read later, leaf after leaf. */
+typedef struct coming {
+    const worker *w;
+    int leaf; /* the next one to begin with */
+    int64_t at, n;
+    const char *next, *end;
+} coming;
 
-    if (l->access == LEAF_DENSE)
-        for (int64_t i = 0; i < n * (int64_t)l->size; i += 64)
-            __builtin_prefetch(next + i);
+/* Finds the next leaf with lines to ask for; false if there is none. */
+static bool next_leaf(coming *c)
+{
+    const tile_program *p = c->w->program;
+
+    while (c->leaf < p->leaf_count) {
+        const int k = c->leaf++;
+        const int64_t size = (int64_t)p->leaves[k].size;
+
+        if (!p->leaves[k].walks)
+            continue;
+        c->next = c->w->machine->leaf[k] + (c->w->offset[k] + c->at + p->leaves[k].ahead) * size;
+        c->end = c->next + c->n * size;
+        return true;
+    }
+    return false;
+}
+
+/* Asks for a few lines: the processor waits for few at a time. False if there are no more. */
+static bool ask_for(coming *c, int64_t lines)
+{
+    for (; lines > 0; lines--, c->next += CACHE_LINE) {
+        if (c->next >= c->end && !next_leaf(c))
+            return false;
+        prefetch_line(c->next);
+    }
+    return true;
+}
+
+static int64_t lines_of_tile(const tile_program *p, int64_t n)
+{
+    int64_t lines = 0;
+
+    for (int k = 0; k < p->leaf_count; k++)
+        if (p->leaves[k].walks)
+            lines += (n * (int64_t)p->leaves[k].size + CACHE_LINE - 1) / CACHE_LINE;
+    return lines;
+}
+
+/* Runs the instructions, asking for lines in between. */
+static void run_instructions(worker *w, int64_t n, int64_t padded, coming *c, int64_t lines)
+{
+    const tile_program *p = w->program;
+
+    for (int i = 0; i < p->instruction_count; i++) {
+        const tile_instruction *t = &p->instructions[i];
+        const void *in[TILE_INPUTS] = {w->operand[t->in[0]], w->operand[t->in[1]],
+                                       w->operand[t->in[2]]};
+
+        ask_for(c, lines);
+        t->kernel((size_t)(t->exact ? n : padded), w->operand[t->out], in);
+    }
+}
+
+/* Stores past the caches, asking for lines that come in between. */
+static void stream_output(coming *c, char *to, const char *from, int64_t size)
+{
+    enum { PART = 2 * CACHE_LINE, LINES = 4 };
+    int64_t done = 0;
+
+    for (; done + PART <= size && ask_for(c, LINES); done += PART)
+        stream_copy(to + done, from + done, PART);
+    stream_copy(to + done, from + done, (size_t)(size - done));
+}
+
+/* Outputs are computed where they go, or aside if they are padded or pass the caches. */
+static void store_outputs(worker *w, int64_t n, int64_t out, coming *c)
+{
+    const tile_program *p = w->program;
+    const int first = p->leaf_count + p->register_count;
+
+    for (int k = 0; k < p->output_count; k++) {
+        const size_t size = p->outputs[k].size;
+        char *to = w->machine->output[k] + (size_t)out * size;
+
+        if (w->operand[first + k] != w->spare[first + k])
+            continue;
+        if (p->outputs[k].streams)
+            stream_output(c, to, w->spare[first + k], n * (int64_t)size);
+        else
+            memcpy(to, w->spare[first + k], (size_t)n * size);
+    }
 }
 
 void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
 {
     const tile_program *p = w->program;
     const int64_t padded = (n + lanes - 1) / lanes * lanes;
+    const int64_t lines = lines_of_tile(p, n);
     const int first_output = p->leaf_count + p->register_count;
+    coming c = {.w = w, .at = at, .n = n};
 
     for (int k = 0; k < p->leaf_count; k++)
         load_leaf(w, k, at, n, padded);
     for (int k = 0; out >= 0 && k < p->output_count; k++)
         w->operand[first_output + k] =
-            n == padded ? w->machine->output[k] + (size_t)out * p->outputs[k].size
-                        : w->spare[first_output + k];
-    for (int i = 0; i < p->instruction_count; i++) {
-        const tile_instruction *t = &p->instructions[i];
-        const void *in[TILE_INPUTS] = {w->operand[t->in[0]], w->operand[t->in[1]],
-                                       w->operand[t->in[2]]};
-
-        if (i < p->leaf_count) /* a few lines at a time: the processor waits for few only */
-            prefetch(w, i, at, n);
-        t->kernel((size_t)(t->exact ? n : padded), w->operand[t->out], in);
-    }
-    for (int k = p->instruction_count; k < p->leaf_count; k++)
-        prefetch(w, k, at, n);
-    for (int k = 0; out >= 0 && n != padded && k < p->output_count; k++)
-        memcpy(w->machine->output[k] + (size_t)out * p->outputs[k].size, w->spare[first_output + k],
-               (size_t)n * p->outputs[k].size);
+            n == padded && !p->outputs[k].streams
+                ? w->machine->output[k] + (size_t)out * p->outputs[k].size
+                : w->spare[first_output + k];
+    run_instructions(w, n, padded, &c, lines / (p->instruction_count + STORE_WEIGHT) + 1);
+    if (out >= 0)
+        store_outputs(w, n, out, &c);
+    ask_for(&c, lines);
 }
 
 /* ---- Elementwise tasks ------------------------------------------------------------------- */
 
+/* What fills no lanes at the end comes alone, so that the rest needs no padding. */
 static void run_tiles(worker *w, int64_t from, int64_t to, int64_t out)
 {
-    const int64_t tile = w->program->tile;
+    const int64_t tile = w->program->tile, whole = from + (to - from) / LANES * LANES;
 
-    for (int64_t at = from; at < to; at += tile)
-        worker_tile(w, at, to - at < tile ? to - at : tile, out + at, LANES);
+    for (int64_t at = from; at < whole; at += tile)
+        worker_tile(w, at, whole - at < tile ? whole - at : tile, out + at, LANES);
+    if (whole < to)
+        worker_tile(w, whole, to - whole, out + whole, LANES);
 }
 
 static int64_t size_of_space(const tile_program *p, int from, int to)
@@ -247,41 +347,68 @@ static void elementwise_task(worker *w, int64_t task)
     }
 }
 
+void worker_rows(worker *w, int64_t rows, int64_t from, int64_t to)
+{
+    const tile_program *p = w->program;
+    const int last = p->rank - 1;
+
+    if (p->flat || last == 0) {
+        const int64_t width = size_of_space(p, 0, p->rank) / rows;
+
+        if (!p->flat)
+            worker_seek(w, 0, 0, 0, false);
+        run_tiles(w, from * width, to * width, 0);
+        return;
+    }
+    const int64_t runs = size_of_space(p, 0, last) / rows;
+    for (int64_t run = from * runs; run < to * runs; run++) {
+        worker_seek(w, run, 0, last, false);
+        run_tiles(w, 0, p->length[last], run * p->length[last]);
+    }
+}
+
 /* ---- All tasks ------------------------------------------------------------------------------ */
 
-/* Only the first thread that is told to stop says why. */
-static void note_stop(machine *m, const error *err)
+bool watch_stops(watch *w)
 {
-    if (!atomic_exchange(&m->stopped, true))
-        m->err = *err;
+    error err = {0};
+
+    if (atomic_load_explicit(&w->stopped, memory_order_relaxed))
+        return true;
+    if (!stop_asked(w->stop, &err))
+        return false;
+    if (!atomic_exchange(&w->stopped, true))
+        w->err = err;
+    return true;
+}
+
+void watch_note(watch *w)
+{
+    if (kernel_flags != 0)
+        atomic_fetch_or(&w->flags, kernel_flags);
 }
 
 static void run_task(void *context, int64_t task, int lane)
 {
     machine *m = context;
-    error err = {0};
     worker w;
 
-    if (atomic_load_explicit(&m->stopped, memory_order_relaxed))
+    if (watch_stops(m->watch))
         return;
-    if (stop_asked(m->stop, &err)) {
-        note_stop(m, &err);
-        return;
-    }
     kernel_flags = 0;
     worker_init(&w, m, lane);
     if (m->program->reduce != NULL)
         fold_task(&w, task);
     else
         elementwise_task(&w, task);
-    if (kernel_flags != 0)
-        atomic_fetch_or(&m->flags, kernel_flags);
+    stream_finish();
+    watch_note(m->watch);
 }
 
 bool machine_run_tasks(machine *m)
 {
     pool_run(tile_task_count(m->program), run_task, m);
-    if (!m->stopped && m->program->reduce != NULL)
+    if (!m->watch->stopped && m->program->reduce != NULL)
         fold_finish(m);
-    return !m->stopped;
+    return !m->watch->stopped;
 }

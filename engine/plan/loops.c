@@ -4,11 +4,13 @@
 #include <string.h>
 
 /* Of one operand: a dozen operands stay in the first-level cache. */
-static int64_t tile_bytes = 2048;
+static int64_t tile_bytes = 1024;
 
 enum {
     SHORT_AXIS = 64, /* a tile axis below this is not worth a tile of its own */
-    SHORT_RUN = 32   /* a run below this is folded by columns if that is possible */
+    SHORT_RUN = 32,  /* a run below this is folded by columns if that is possible */
+    AHEAD = 2,       /* tiles, or rows of columns, that are asked for in time */
+    CACHED = 8 << 20 /* bytes of an output that may stay in a cache */
 };
 
 /* The loops while they are arranged. */
@@ -137,8 +139,12 @@ static void set_access(tile_program *p, tile_leaf *l)
     }
     l->access = is_fixed ? LEAF_FIXED : is_dense ? LEAF_DENSE : LEAF_STRIDED;
     l->constant = is_fixed;
-    for (int i = 0; i < p->rank; i++)
+    l->walks = l->access == LEAF_DENSE;
+    for (int i = 0; i < p->rank; i++) {
         l->constant = l->constant && l->steps[i] == 0;
+        l->walks = l->walks && l->steps[i] != 0;
+    }
+    l->ahead = AHEAD * (p->columns && p->rank > 1 ? l->steps[p->rank - 2] : p->tile);
 }
 
 static void set_leaves(tile_program *p, const axes *x, const layout *const *layouts, arena *a)
@@ -159,12 +165,34 @@ void tile_set_bytes(int64_t bytes)
     tile_bytes = bytes;
 }
 
-/* A multiple of REDUCE_LANES that divides FOLD_BLOCK, so that tiles end where blocks do. */
-static int64_t tile_length(size_t element_size)
+/* A multiple of REDUCE_LANES that divides FOLD_BLOCK, so that tiles end where blocks do.
+ * Longer where nothing but folding is done, so that it is most of the work. */
+static int64_t tile_length(const tile_program *p)
 {
-    const int64_t n = tile_bytes / (int64_t)element_size;
+    const int64_t bytes = p->instruction_count > 1    ? tile_bytes
+                          : p->instruction_count == 1 ? 2 * tile_bytes
+                          : p->columns                ? 8 * tile_bytes
+                                                      : 4 * tile_bytes;
+    const int64_t n = bytes / (int64_t)p->element_size;
 
     return n < 128 ? 128 : n > 1024 ? 1024 : n;
+}
+
+int64_t loops_product(const int64_t *length, int from, int to)
+{
+    int64_t n = 1;
+
+    for (int i = from; i < to; i++)
+        n *= length[i];
+    return n;
+}
+
+static void set_outputs(tile_program *p)
+{
+    const int64_t n = loops_product(p->length, 0, p->rank);
+
+    for (int k = 0; k < p->output_count; k++)
+        p->outputs[k].streams = p->reduce == NULL && n * (int64_t)p->outputs[k].size > CACHED;
 }
 
 void loops_arrange(tile_program *p, const shape *space, const layout *const *layouts,
@@ -188,22 +216,14 @@ void loops_arrange(tile_program *p, const shape *space, const layout *const *lay
     p->kept = p->reduce == NULL ? p->rank : count_kept(x);
     if (p->reduce != NULL && !p->columns && p->kept == p->rank) /* nothing is folded: runs of 1 */
         p->columns = true;
-    p->tile = tile_length(p->element_size);
+    p->tile = tile_length(p);
     p->flat =
         !p->columns && p->rank - first_flat_axis(p) > 1 && p->length[p->rank - 1] < SHORT_AXIS;
     set_leaves(p, x, layouts, a);
+    set_outputs(p);
 }
 
 /* ---- How the space is cut into tasks ------------------------------------------------------ */
-
-static int64_t product(const int64_t *length, int from, int to)
-{
-    int64_t n = 1;
-
-    for (int i = from; i < to; i++)
-        n *= length[i];
-    return n;
-}
 
 fold_cut tile_fold_cut(const tile_program *p)
 {
@@ -213,14 +233,14 @@ fold_cut tile_fold_cut(const tile_program *p)
     if (p->columns) {
         const int64_t panels = (p->length[last] + p->tile - 1) / p->tile;
 
-        c.results = product(p->length, 0, p->kept - 1) * panels;
-        c.runs = product(p->length, p->kept - 1, last); /* rows */
+        c.results = loops_product(p->length, 0, p->kept - 1) * panels;
+        c.runs = loops_product(p->length, p->kept - 1, last); /* rows */
         c.run = p->tile;
         c.blocks = (c.runs + FOLD_ROWS - 1) / FOLD_ROWS;
     } else {
-        c.results = product(p->length, 0, p->kept);
-        c.run = p->flat ? product(p->length, p->kept, p->rank) : p->length[last];
-        c.runs = p->flat ? 1 : product(p->length, p->kept, last);
+        c.results = loops_product(p->length, 0, p->kept);
+        c.run = p->flat ? loops_product(p->length, p->kept, p->rank) : p->length[last];
+        c.runs = p->flat ? 1 : loops_product(p->length, p->kept, last);
         c.blocks = c.runs * ((c.run + FOLD_BLOCK - 1) / FOLD_BLOCK);
     }
     c.segments = (c.blocks + FOLD_SEGMENT - 1) / FOLD_SEGMENT;
@@ -238,8 +258,8 @@ int64_t tile_task_count(const tile_program *p)
 
         return (c.results * c.segments + c.per_task - 1) / c.per_task;
     }
-    const int64_t inner = p->flat ? product(p->length, 0, p->rank) : p->length[p->rank - 1];
-    const int64_t rows = p->flat ? 1 : product(p->length, 0, p->rank - 1);
+    const int64_t inner = p->flat ? loops_product(p->length, 0, p->rank) : p->length[p->rank - 1];
+    const int64_t rows = p->flat ? 1 : loops_product(p->length, 0, p->rank - 1);
     if (inner >= TASK_ELEMENTS)
         return rows * ((inner + TASK_ELEMENTS - 1) / TASK_ELEMENTS);
     if (inner == 0 || rows == 0)

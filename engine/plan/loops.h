@@ -7,3 +7,6 @@
  * folded or kept. layouts are those of the leaves, each broadcasting to the space. */
 void loops_arrange(tile_program *p, const shape *space, const layout *const *layouts,
                    const bool folded[RANK_MAX], arena *a);
+
+/* The product of some of the lengths of axes. */
+int64_t loops_product(const int64_t *length, int from, int to);

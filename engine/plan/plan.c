@@ -22,8 +22,8 @@ static int add_buffer(planner *p, size_t size, bool made_by_step)
 
     pl->buffers = arena_grow(p->arena, pl->buffers, (size_t)pl->buffer_count, &p->buffer_room,
                              sizeof *pl->buffers);
-    pl->buffers[pl->buffer_count] =
-        (plan_buffer){.size = size, .made_by_step = made_by_step, .last_step = -1};
+    pl->buffers[pl->buffer_count] = (plan_buffer){
+        .size = size, .made_by_step = made_by_step, .first_step = -1, .last_step = -1};
     return planner_add_slot(p, SLOT_BUFFER, pl->buffer_count++, NULL);
 }
 
@@ -334,8 +334,14 @@ static void note_use(plan *pl, int slot_index, int at)
 {
     const slot *s = slot_index == NO_SLOT ? NULL : &pl->slots[slot_index];
 
-    if (s != NULL && s->kind == SLOT_BUFFER && pl->buffers[s->index].last_step < at)
-        pl->buffers[s->index].last_step = at;
+    plan_buffer *b = s != NULL && s->kind == SLOT_BUFFER ? &pl->buffers[s->index] : NULL;
+
+    if (b == NULL)
+        return;
+    if (b->first_step < 0)
+        b->first_step = at;
+    if (b->last_step < at)
+        b->last_step = at;
 }
 
 static void note_step_uses(plan *pl, int at)
@@ -463,16 +469,19 @@ static void find_peak(plan *pl, arena *a)
     bool *alive = arena_array(a, (size_t)pl->buffer_count + 1, sizeof *alive);
     int64_t live = 0;
 
-    for (int i = 0; i < pl->step_count; i++) {
+    for (int i = 0, end; i < pl->step_count; i = end) {
         const step *s = &pl->steps[i];
         int64_t during;
 
-        live += made_by(pl, s, alive);
+        end = i + (s->band != NULL ? s->band->steps : 1);
+        for (int k = i; k < end; k++)
+            live += made_by(pl, &pl->steps[k], alive);
         during = live + (s->kind == STEP_TILES ? buffer_cost((size_t)s->scratch) : s->scratch);
         pl->peak = during > pl->peak ? during : pl->peak;
         live += brought_by(pl, s);
-        for (int b = pl->first_dying[i]; b >= 0; b = pl->next_dying[b])
-            live -= cost_of(&pl->buffers[b]);
+        for (int k = i; k < end; k++)
+            for (int b = pl->first_dying[k]; b >= 0; b = pl->next_dying[b])
+                live -= cost_of(&pl->buffers[b]);
     }
 }
 
@@ -500,6 +509,7 @@ plan *plan_new(const graph *g, int threads, arena *a, error *err)
     find_last_uses(pl);
     for (int i = 0; i < pl->step_count; i++)
         reuse_in_place(pl, i);
+    bands_find(pl, a);
     list_dying(pl, a);
     find_peak(pl, a);
     return pl;

@@ -12,7 +12,8 @@
  * All shapes of the graph must be known, but for operations whose result's shape
  * depends on values; those may only be outputs, and give their own buffers.
  *
- * Reading order: plan.h, tile.h, groups.c, layout.c, tiles.c, plan.c. */
+ * Reading order: plan.h, tile.h, groups.c, layout.c, tiles.c, loops.c, bands.c,
+ * plan.c. */
 #pragma once
 
 #include "engine/graph/graph.h"
@@ -30,17 +31,30 @@ typedef struct slot {
 typedef struct plan_buffer {
     size_t size; /* bytes; 0 if the step that makes it decides */
     bool made_by_step;
-    int last_step; /* after which it is given up; the step count for outputs */
+    int first_step, last_step; /* after which it is given up; the step count for outputs */
+    bool is_local;             /* to a band: rows of it are in the scratch of a thread */
+    size_t place, row_bytes;   /* local: where a block of rows begins there, one row of it */
 } plan_buffer;
 
 typedef enum step_kind { STEP_TILES, STEP_RUN, STEP_COND, STEP_WHILE, STEP_SCAN } step_kind;
 
 typedef struct plan plan;
 
+/* Steps that run together, a block of rows at a time: every one reads, of what the others
+ * make, only its own rows. The first of them has it. */
+typedef struct band {
+    int steps;
+    int64_t rows, block;  /* all, and how many are run through the steps at a time */
+    int64_t row_elements; /* of all steps: what a row costs */
+    size_t local_bytes;   /* for a block of all local buffers, at the end of the scratch */
+    size_t thread_scratch;
+} band;
+
 typedef struct step {
     step_kind kind;
     const node *node; /* what it computes, for messages */
     const tile_program *tiles;
+    const band *band; /* NULL: the step runs alone, or in the band of one before */
     int input_count, output_count;
     const layout *inputs;     /* STEP_RUN, STEP_COND */
     const int *outputs;       /* slots */

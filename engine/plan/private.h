@@ -60,3 +60,10 @@ layout *layout_of_view(arena *a, const node *n, const layout *input);
 bool tiles_of_group(planner *p, const node *root, error *err);
 /* A dense copy, cast to a type, of what lies in `from`. */
 layout *tiles_copy(planner *p, const node *n, const layout *from, dtype to, error *err);
+
+/* ---- Bands ------------------------------------------------------------------------------------
+ */
+
+/* Finds the steps that run row by row together. Last uses are known, buffers are shared in
+ * place already. */
+void bands_find(plan *pl, arena *a);

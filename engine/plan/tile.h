@@ -42,6 +42,8 @@ typedef struct tile_leaf {
     int64_t *steps; /* elements, along each loop axis */
     leaf_access access;
     bool constant; /* no step at all: its tile is made once */
+    bool walks;    /* read in place, and not again soon: it is worth asking for */
+    int64_t ahead; /* elements: how far ahead it is asked for */
 } tile_leaf;
 
 /* kernel(n, operand[out], {operand[in[0]], ..}) */
@@ -54,6 +56,7 @@ typedef struct tile_instruction {
 typedef struct tile_output {
     int slot;
     size_t size;
+    bool streams; /* too large for the caches: stored past them */
 } tile_output;
 
 typedef struct tile_program {

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bands: steps that follow each other and run row by row together, so that what they hand
+ * on stays in the cache and needs no buffer. A softmax is a band of four. */
+#include "engine/plan/loops.h"
+#include "engine/plan/private.h"
+
+enum {
+    BAND_STEPS = 16,
+    BLOCK_BYTES = 16 << 10, /* of a block of rows, all that is handed on in it */
+    ROW_BYTES = 256 << 10   /* of one row, at most */
+};
+
+/* ---- Which steps may belong to a band --------------------------------------------------- */
+
+static int64_t space_size(const tile_program *p)
+{
+    return loops_product(p->length, 0, p->rank);
+}
+
+/* The rows that a reduction gives the band: its results, if each comes from one run. */
+static int64_t rows_of_fold(const tile_program *p)
+{
+    const fold_cut c = tile_fold_cut(p);
+
+    return p->reduce != NULL && !p->columns && c.segments == 1 && p->kept == 1 ? c.results : 0;
+}
+
+static bool is_one_run(const tile_program *p)
+{
+    return p->reduce == NULL && (p->flat || p->rank == 1);
+}
+
+/* Whether p can be run some of the rows at a time. */
+static bool has_rows(const tile_program *p, int64_t rows)
+{
+    if (p->reduce != NULL)
+        return rows_of_fold(p) == rows;
+    return is_one_run(p) ? space_size(p) > 0 && space_size(p) % rows == 0 : p->length[0] == rows;
+}
+
+/* Elements of an output of p in one row. */
+static int64_t output_width(const tile_program *p, int64_t rows)
+{
+    return p->reduce != NULL ? 1 : space_size(p) / rows;
+}
+
+/* Whether the leaf reads, for a row, only the width elements that are this row's in its
+ * slot. */
+static bool stays_in_row(const tile_program *p, const tile_leaf *l, int64_t rows, int64_t width)
+{
+    int64_t last = 0, dense = 1;
+
+    if (l->offset != 0)
+        return false;
+    for (int i = p->rank - 1; i >= 0; i--) {
+        if (is_one_run(p) && l->steps[i] != dense)
+            return false;
+        if (l->steps[i] < 0)
+            return false;
+        dense *= p->length[i];
+        last += i > 0 ? (p->length[i] - 1) * l->steps[i] : 0;
+    }
+    return is_one_run(p) ? space_size(p) / rows == width : l->steps[0] == width && last < width;
+}
+
+/* ---- Finding bands ------------------------------------------------------------------------- */
+
+typedef struct finder {
+    plan *plan;
+    int64_t rows;
+    int first, end;  /* steps */
+    int64_t *widths; /* by buffer: elements of a row that the band writes; 0: none */
+} finder;
+
+static int buffer_of(const plan *pl, int slot_index)
+{
+    const slot *s = &pl->slots[slot_index];
+
+    return s->kind == SLOT_BUFFER ? s->index : -1;
+}
+
+/* Whether all that step reads of what the band writes is of the same row. */
+static bool reads_own_rows(const finder *f, const step *s)
+{
+    const tile_program *p = s->tiles;
+
+    for (int i = 0; i < p->leaf_count; i++) {
+        const int b = buffer_of(f->plan, p->leaves[i].slot);
+
+        if (b >= 0 && f->widths[b] > 0 && !stays_in_row(p, &p->leaves[i], f->rows, f->widths[b]))
+            return false;
+    }
+    return true;
+}
+
+static void note_outputs(finder *f, const step *s, bool written)
+{
+    const tile_program *p = s->tiles;
+
+    for (int i = 0; i < p->output_count; i++)
+        f->widths[buffer_of(f->plan, p->outputs[i].slot)] = written ? output_width(p, f->rows) : 0;
+}
+
+static bool all_read_own_rows(const finder *f)
+{
+    for (int i = f->first; i < f->end; i++)
+        if (!reads_own_rows(f, &f->plan->steps[i]))
+            return false;
+    return true;
+}
+
+/* Lengthens the band by the step behind it; false if that cannot be. */
+static bool lengthen(finder *f)
+{
+    const step *s = &f->plan->steps[f->end];
+
+    if (f->end == f->plan->step_count || f->end - f->first == BAND_STEPS || s->kind != STEP_TILES ||
+        !has_rows(s->tiles, f->rows))
+        return false;
+    note_outputs(f, s, true);
+    f->end++;
+    if (all_read_own_rows(f))
+        return true;
+    f->end--;
+    note_outputs(f, s, false);
+    for (int i = f->first; i < f->end; i++)
+        note_outputs(f, &f->plan->steps[i], true);
+    return false;
+}
+
+/* ---- What is handed on ---------------------------------------------------------------------- */
+
+/* Whether the buffer is made and given up inside the band. */
+static bool is_local(const finder *f, int b)
+{
+    const plan_buffer *buffer = &f->plan->buffers[b];
+
+    return f->widths[b] > 0 && !buffer->made_by_step && buffer->last_step >= 0 &&
+           buffer->last_step < f->end && buffer->first_step >= f->first;
+}
+
+static size_t in_lines(size_t bytes)
+{
+    return (bytes + BUFFER_ALIGN - 1) / BUFFER_ALIGN * BUFFER_ALIGN;
+}
+
+static size_t local_row_bytes(const finder *f)
+{
+    size_t bytes = 0;
+
+    for (int b = 0; b < f->plan->buffer_count; b++)
+        bytes += is_local(f, b) ? f->plan->buffers[b].size / (size_t)f->rows : 0;
+    return bytes;
+}
+
+/* Gives the local buffers their places in a thread's scratch. Returns the bytes of all. */
+static size_t place_locals(finder *f, int64_t block)
+{
+    size_t at = 0;
+
+    for (int b = 0; b < f->plan->buffer_count; b++) {
+        plan_buffer *buffer = &f->plan->buffers[b];
+
+        if (!is_local(f, b))
+            continue;
+        buffer->is_local = true;
+        buffer->place = at;
+        buffer->row_bytes = buffer->size / (size_t)f->rows;
+        buffer->last_step = -1; /* never made */
+        at += in_lines(buffer->row_bytes * (size_t)block + BUFFER_ALIGN);
+    }
+    return at;
+}
+
+/* What stays in the cache is neither asked for nor stored past it. */
+static void settle_programs(const finder *f)
+{
+    for (int i = f->first; i < f->end; i++) {
+        const tile_program *p = f->plan->steps[i].tiles;
+
+        for (int k = 0; k < p->leaf_count; k++) {
+            const int b = buffer_of(f->plan, p->leaves[k].slot);
+
+            p->leaves[k].walks = p->leaves[k].walks && (b < 0 || !f->plan->buffers[b].is_local);
+        }
+        for (int k = 0; k < p->output_count; k++)
+            p->outputs[k].streams =
+                p->outputs[k].streams &&
+                !f->plan->buffers[buffer_of(f->plan, p->outputs[k].slot)].is_local;
+    }
+}
+
+static void make_band(finder *f, arena *a)
+{
+    const size_t row = local_row_bytes(f);
+    const int64_t fitting = BLOCK_BYTES / (int64_t)(row > 0 ? row : 1);
+    step *first = &f->plan->steps[f->first];
+    band *b;
+    size_t scratch = 0;
+
+    if (f->end - f->first < 2 || row == 0 || row > ROW_BYTES)
+        return;
+    b = arena_alloc(a, sizeof *b);
+    b->steps = f->end - f->first;
+    b->rows = f->rows;
+    b->block = fitting > 0 ? fitting < f->rows ? fitting : f->rows : 1;
+    b->local_bytes = place_locals(f, b->block);
+    settle_programs(f);
+    for (int i = f->first; i < f->end; i++) {
+        const size_t bytes = tile_thread_scratch(f->plan->steps[i].tiles);
+
+        scratch = bytes > scratch ? bytes : scratch;
+        b->row_elements += space_size(f->plan->steps[i].tiles) / f->rows;
+        f->plan->steps[i].scratch = 0;
+    }
+    b->thread_scratch = in_lines(scratch) + b->local_bytes;
+    first->scratch = (int64_t)(b->thread_scratch * (size_t)f->plan->threads);
+    first->band = b;
+}
+
+/* The first step of those before i that a band around i may begin with. */
+static int earliest(const plan *pl, int i, int after, int64_t rows)
+{
+    while (i > after && pl->steps[i - 1].kind == STEP_TILES &&
+           has_rows(pl->steps[i - 1].tiles, rows))
+        i--;
+    return i;
+}
+
+/* Makes the band around the reduction at step i; returns the step behind it. */
+static int band_around(finder *f, int i, int after, arena *a)
+{
+    f->first = f->end = earliest(f->plan, i, after, f->rows);
+    for (; f->end <= i; f->end = ++f->first) {
+        while (lengthen(f))
+            continue;
+        if (f->end > i)
+            make_band(f, a);
+        for (int k = f->first; k < f->end; k++)
+            note_outputs(f, &f->plan->steps[k], false);
+        if (f->end > i)
+            return f->end;
+    }
+    return i + 1;
+}
+
+void bands_find(plan *pl, arena *a)
+{
+    finder f = {.plan = pl,
+                .widths = arena_array(a, (size_t)pl->buffer_count + 1, sizeof *f.widths)};
+
+    for (int i = 0, after = 0; i < pl->step_count; i++) {
+        const step *s = &pl->steps[i];
+
+        f.rows = s->kind == STEP_TILES ? rows_of_fold(s->tiles) : 0;
+        if (f.rows < 2)
+            continue;
+        after = band_around(&f, i, after, a);
+        i = after - 1;
+    }
+}

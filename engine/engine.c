@@ -11,6 +11,7 @@
 #include "engine/lang/lang.h"
 #include "engine/plan/plan.h"
 #include "engine/rewrite/rules.h"
+#include "engine/rounds.h"
 
 /* One evaluation. The current graph shrinks from stage to stage. */
 typedef struct evaluation {
@@ -430,6 +431,71 @@ static bool run_dry(evaluation *e, const graph *g, const stage *s, const bool *n
     return ok;
 }
 
+/* ---- Loops without a plan ---------------------------------------------------------------- */
+
+/* The value of a leaf; NULL if v is none. */
+static const tensor *leaf_value(const evaluation *e, const graph *g, value v)
+{
+    int index = 0;
+
+    if (v.node->op != &op_input)
+        return value_constant(v);
+    while (g->inputs[index].node != v.node)
+        index++;
+    return &e->inputs[index];
+}
+
+/* The values of a node's inputs if all are leaves, else NULL. */
+static tensor *leaf_values(const evaluation *e, const graph *g, const node *n)
+{
+    tensor *values = arena_array(e->arena, (size_t)n->input_count + 1, sizeof *values);
+
+    for (int i = 0; i < n->input_count; i++) {
+        const tensor *value = leaf_value(e, g, n->inputs[i]);
+
+        if (value == NULL)
+            return NULL;
+        values[i] = *value;
+    }
+    return values;
+}
+
+/* A loop that has no plan and whose inputs are there; NULL if there is none. */
+static const node *loop_for_rounds(const evaluation *e, const graph *g, const bool *needed,
+                                   tensor **inputs)
+{
+    for (int i = 0; i < g->count; i++) {
+        const node *n = g->nodes[i];
+
+        if (!needed[i] || !rounds_needed(n) || !attrs_known(n))
+            continue;
+        *inputs = leaf_values(e, g, n);
+        if (*inputs != NULL)
+            return n;
+    }
+    return NULL;
+}
+
+/* Runs the loop and makes constants of what it gives. */
+static graph *after_rounds(evaluation *e, const graph *g, const node *n, const tensor *inputs,
+                           const bool *needed, error *err)
+{
+    const size_t count = (size_t)g->count + 1;
+    const stage done = {arena_array(e->arena, count, 1), NULL, arena_array(e->arena, count, 1),
+                        arena_array(e->arena, count, 1), false};
+    tensor *values = arena_array(e->arena, (size_t)n->output_count + 1, sizeof *values);
+    graph *rest;
+
+    done.wanted[n->id] = true;
+    if (!rounds_run(n, inputs, e->options, e->budget, e->stop, values, e->stats, err))
+        return NULL;
+    rest = rest_graph(e, g, &done, needed, values, err);
+    if (!error_is_set(err))
+        return rest;
+    graph_release(rest);
+    return NULL;
+}
+
 static bool run_rewritten(evaluation *e, graph *g, tensor *outputs, error *err)
 {
     const engine_options *options = e->options;
@@ -437,6 +503,9 @@ static bool run_rewritten(evaluation *e, graph *g, tensor *outputs, error *err)
     for (;;) {
         const bool *needed = needed_nodes(g, e->arena);
         const stage s = stage_of(g, needed, e->arena);
+        tensor *inputs;
+        const node *loop =
+            s.complete || options->dry_run ? NULL : loop_for_rounds(e, g, needed, &inputs);
         graph *rest;
 
         if (s.complete || (options->dry_run && gives_values(g, &s))) {
@@ -446,7 +515,8 @@ static bool run_rewritten(evaluation *e, graph *g, tensor *outputs, error *err)
             graph_release(g);
             return ok;
         }
-        rest = next_stage(e, g, &s, needed, err);
+        rest = loop != NULL ? after_rounds(e, g, loop, inputs, needed, err)
+                            : next_stage(e, g, &s, needed, err);
         e->options = options;
         graph_release(g);
         g = rest == NULL ? NULL : rewritten_take(e, rest, err);

@@ -109,17 +109,15 @@ static bool advance(runner *r, const function *body, tensor *variables, tensor *
     return true;
 }
 
-static bool check_count(const runner *r, const step *s, int64_t count, error *err)
+bool loop_may_go_on(const node *n, const stop_sign *stop, int64_t count, error *err)
 {
-    const attr *given = &s->node->attrs[2];
-    const int64_t most = r->stop->iterations_max > 0 ? r->stop->iterations_max : LOOP_ITERATIONS;
-    const int64_t limit = given->kind == ATTR_INT ? given->integer : most;
+    const attr *given = &n->attrs[2]; /* limit of while_loop, length of scan */
+    const int64_t most = stop->iterations_max > 0 ? stop->iterations_max : LOOP_ITERATIONS;
+    const int64_t limit = given->kind == ATTR_INT && given->integer < most ? given->integer : most;
 
-    if (count < limit && count < most)
-        return true;
-    return error_set_limit(err, ERR_LOOP, limit < most ? limit : most, count + 1,
-                           "%s would run more than %" PRId64 " times", s->node->op->name,
-                           limit < most ? limit : most);
+    return count < limit ||
+           error_set_limit(err, ERR_LOOP, limit, count + 1,
+                           "%s would run more than %" PRId64 " times", n->op->name, limit);
 }
 
 bool run_while(runner *r, const step *s, error *err)
@@ -132,8 +130,8 @@ bool run_while(runner *r, const step *s, error *err)
 
     for (int64_t count = 0;; count++) {
         if (!holds(r, &condition, variables, &go_on, err) ||
-            (go_on &&
-             (!check_count(r, s, count, err) || !advance(r, &body, variables, results, err)))) {
+            (go_on && (!loop_may_go_on(s->node, r->stop, count, err) ||
+                       !advance(r, &body, variables, results, err)))) {
             release(variables, params);
             return false;
         }
@@ -143,19 +141,6 @@ bool run_while(runner *r, const step *s, error *err)
     for (int i = 0; i < params; i++)
         runner_adopt_take(r, s->outputs[i], &variables[i]);
     return true;
-}
-
-/* Element i of t along axis 0, without a reference of its own. */
-static tensor element_of(const tensor *t, int64_t i)
-{
-    tensor result = *t;
-
-    result.offset += i * t->strides[0];
-    result.shape.rank--;
-    memmove(result.shape.length, t->shape.length + 1,
-            (size_t)result.shape.rank * sizeof *t->shape.length);
-    memmove(result.strides, t->strides + 1, (size_t)result.shape.rank * sizeof *t->strides);
-    return result;
 }
 
 /* A scan while it runs. */
@@ -194,13 +179,13 @@ static bool scan_step(runner *r, const step *s, scan *sc, int64_t i, error *err)
 {
     memcpy(sc->body.inputs, sc->carried, (size_t)sc->carries * sizeof *sc->carried);
     for (int k = 0; k < sc->walks; k++)
-        sc->body.inputs[sc->carries + k] = element_of(&sc->walked[k], i);
+        sc->body.inputs[sc->carries + k] = tensor_element(&sc->walked[k], i);
     if (!call(r, &sc->body, sc->results, err))
         return false;
     release(sc->carried, sc->carries);
     memcpy(sc->carried, sc->results, (size_t)sc->carries * sizeof *sc->carried);
     for (int k = sc->carries; k < s->output_count; k++) {
-        const tensor place = element_of(&sc->stacked[k], i);
+        const tensor place = tensor_element(&sc->stacked[k], i);
 
         tensor_copy_dense(&sc->results[k], tensor_bytes(&place));
         tensor_unref(&sc->results[k]);

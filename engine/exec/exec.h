@@ -25,6 +25,10 @@ enum { LOOP_ITERATIONS = 1000000 };
 /* Whether to stop now, with ERR_CANCELLED or ERR_TIME. */
 bool stop_asked(const stop_sign *stop, error *err);
 
+/* Whether a loop that ran `count` times may run once more, by its own limit and by the
+ * request's; ERR_LOOP if not. */
+bool loop_may_go_on(const node *n, const stop_sign *stop, int64_t count, error *err);
+
 /* What a run met besides errors (kernel flags), and what it took. */
 typedef struct run_notes {
     unsigned flags;

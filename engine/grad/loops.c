@@ -396,7 +396,7 @@ static bool count_steps(const step *s, int condition_at, int body_at, value *cou
     const node *n = s->node;
     const int variables = graph_own_inputs(n);
     value *inputs = arena_array(s->graph->arena, (size_t)variables + 2, sizeof *inputs);
-    attr attrs[3] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_GRAPH}, n->attrs[2]};
+    attr attrs[4] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_GRAPH}, n->attrs[2]};
     value outputs[OP_OUTPUTS];
     const int64_t zero = 0;
 
@@ -426,6 +426,10 @@ bool while_gradients(const step *s, value *gradients, error *err)
     step same = *s;
     bool *wanted;
 
+    if (n->attrs[3].kind != ATTR_NONE)
+        return error_set(err, ERR_NOT_IMPLEMENTED,
+                         "there is no gradient through a while_loop with shape invariants: what it "
+                         "records would have a different shape in every step");
     if (!count_steps(s, variables, body_at, &count, err))
         return false;
     attrs[2] = (attr){.kind = ATTR_DYNAMIC, .node = count.node, .output = count.index};

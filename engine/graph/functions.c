@@ -35,6 +35,41 @@ static type variable_type(const type *t)
 }
 
 enum { SCAN_CARRIES = 1, SCAN_LENGTH = 2 }; /* attributes of scan */
+enum { WHILE_INVARIANTS = 3 };              /* attribute of while_loop */
+
+/* A variable's type with the lengths that a loop's shape invariant leaves open. */
+static bool loosen(const op_def *op, int i, const int64_t *invariant, type *t, error *err)
+{
+    shape said = {.rank = (int)invariant[0]};
+    char x[SHAPE_TEXT_MAX], y[SHAPE_TEXT_MAX];
+    bool fits = said.rank == t->shape.rank;
+
+    memcpy(said.length, invariant + 1, (size_t)said.rank * sizeof *said.length);
+    for (int k = 0; fits && k < said.rank; k++)
+        fits = said.length[k] == LENGTH_UNKNOWN || t->shape.length[k] == LENGTH_UNKNOWN ||
+               said.length[k] == t->shape.length[k];
+    if (!fits)
+        return error_set(err, ERR_SHAPE,
+                         "%s: variable %d begins with shape %s, which its shape invariant %s does "
+                         "not allow",
+                         op->name, i, shape_print(&t->shape, x), shape_print(&said, y));
+    t->shape = said;
+    return true;
+}
+
+/* Lets the variables of a while loop have the shapes that its invariants allow. */
+static bool loosen_all(const op_def *op, const attr *invariants, type *types, int count, error *err)
+{
+    int given = 0;
+
+    for (int at = 0; at < invariants->n; at += 1 + (int)invariants->ints[at])
+        if (given++ < count &&
+            !loosen(op, given - 1, invariants->ints + at, &types[given - 1], err))
+            return false;
+    return given == count ||
+           error_set(err, ERR_ARGUMENT, "%s: there are %d shape invariants for %d loop variables",
+                     op->name, given, count);
+}
 
 /* The type of an element along axis 0. */
 static bool element_type(const op_def *op, const type *t, type *result, error *err)
@@ -63,7 +98,8 @@ bool graph_param_types(const op_def *op, const value *inputs, int input_count, c
         else if (!element_type(op, t, &types[i], err))
             return false;
     }
-    return true;
+    return op->control != CONTROL_WHILE || attrs[WHILE_INVARIANTS].kind == ATTR_NONE ||
+           loosen_all(op, &attrs[WHILE_INVARIANTS], types, *count, err);
 }
 
 const value *subgraph_inputs(graph *g, const op_def *op, const value *inputs, int *count,
@@ -131,6 +167,18 @@ static bool cond_types(const op_def *op, const attr *attrs, type *types, int *co
     return true;
 }
 
+/* Whether a value of the one shape may be where one of the other is: open lengths may be
+ * any, and it is seen when it runs. */
+static bool fits(const shape *out, const shape *in)
+{
+    if (out->rank != in->rank)
+        return false;
+    for (int i = 0; i < in->rank; i++)
+        if (in->length[i] != LENGTH_UNKNOWN && out->length[i] != in->length[i])
+            return false;
+    return true;
+}
+
 /* Variable i of a loop must come back from the body as it went in. */
 static bool check_variable(const op_def *op, const graph *body, int i, const type *in, error *err)
 {
@@ -142,11 +190,14 @@ static bool check_variable(const op_def *op, const graph *body, int i, const typ
                          "%s: variable %d begins as %s and comes back from the function as %s; "
                          "give it that type before",
                          op->name, i, dtype_name(in->dtype), dtype_name(out->dtype));
-    if (!shape_equal(&out->shape, &in->shape))
+    if (!fits(&out->shape, &in->shape))
         return error_set(err, ERR_SHAPE,
                          "%s: variable %d begins with shape %s and comes back from the function "
-                         "with %s; a loop's variables keep their shapes",
-                         op->name, i, shape_print(&in->shape, x), shape_print(&out->shape, y));
+                         "with %s; a loop's variables keep their shapes%s",
+                         op->name, i, shape_print(&in->shape, x), shape_print(&out->shape, y),
+                         op->control == CONTROL_WHILE
+                             ? " where shape_invariants does not say None for a length"
+                             : "");
     return true;
 }
 

@@ -189,7 +189,7 @@ static bool bind_graph(tracer *tr, const op_def *op, const op_param *p, const la
         *result = *v->attr;
     if (v->kind == LANG_ATTR)
         return true;
-    if (v->kind != LANG_FUNCTION && v->kind != LANG_OP)
+    if (v->kind != LANG_FUNCTION && v->kind != LANG_NATIVE && v->kind != LANG_OP)
         return error_set(err, ERR_ARGUMENT,
                          "%s: %s must be a function without parameters, such as "
                          "lambda: x, not %s",

@@ -215,6 +215,8 @@ bool call_value(tracer *tr, const lang_value *callee, const arguments *args, lan
     switch (callee->kind) {
     case LANG_FUNCTION:
         return call_function(tr, (lang_function *)callee->function, args, result, err);
+    case LANG_NATIVE:
+        return call_native(tr, callee->native, args, result, err);
     case LANG_OP:
         return call_op(tr, callee->op, args, result, err);
     case LANG_METHOD:

@@ -19,6 +19,7 @@ const char *convert_describe(const lang_value *v)
         [LANG_ELLIPSIS] = "...",
         [LANG_SLICE] = "a slice",
         [LANG_FUNCTION] = "a function",
+        [LANG_NATIVE] = "a function",
         [LANG_OP] = "an operation",
         [LANG_METHOD] = "a method",
         [LANG_BUILTIN] = "a function of the language",

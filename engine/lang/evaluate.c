@@ -63,13 +63,7 @@ static lang_value *top(tracer *tr)
 
 lang_value tracer_sequence(tracer *tr, lang_kind kind, const lang_value *items, int n)
 {
-    lang_sequence *s = arena_alloc(tr->arena, sizeof *s);
-
-    s->count = n;
-    s->items = arena_array(tr->arena, (size_t)n + 1, sizeof *s->items);
-    if (n > 0)
-        memcpy(s->items, items, (size_t)n * sizeof *items);
-    return (lang_value){.kind = kind, .sequence = s};
+    return lang_sequence_of(tr->arena, kind, items, n);
 }
 
 static binding *bind(tracer *tr, const char *name, const lang_value *v, long offset)

@@ -38,6 +38,7 @@ typedef enum lang_kind {
     LANG_ELLIPSIS,
     LANG_SLICE,    /* three items: start, stop, step */
     LANG_FUNCTION, /* made by def or lambda */
+    LANG_NATIVE,   /* a function that is no text */
     LANG_OP,
     LANG_METHOD,  /* an operation with its first argument */
     LANG_BUILTIN, /* a function of the language itself: print, len .. */
@@ -74,6 +75,7 @@ struct lang_value {
         dtype dtype;
         lang_sequence *sequence; /* LANG_TUPLE, LANG_LIST, LANG_SLICE */
         const struct lang_function *function;
+        const struct lang_native *native;
         const op_def *op; /* LANG_OP */
         const struct lang_method *method;
         const struct lang_builtin *builtin;
@@ -188,6 +190,32 @@ bool lang_function_build(graph *g, const char *text, const char *const names[],
  * outputs: the graph's expander. */
 bool lang_expand(graph *g, const op_def *op, const value *inputs, int count, const attr *attrs,
                  error *err);
+
+/* ---- Calls from elsewhere ------------------------------------------------------- */
+
+/* A function that is no text, such as a sub-graph of graph JSON. */
+typedef struct lang_native {
+    void *context;
+    /* Builds the function in g for `count` arguments, tensors that g or a graph around it
+     * has (those of a tuple one by one), and sets the outputs, at most OP_OUTPUTS. May be
+     * called several times, for other types of arguments. */
+    bool (*build)(const struct lang_native *f, graph *g, const value *arguments, int count,
+                  value *outputs, int *output_count, error *err);
+} lang_native;
+
+/* An argument of a call, by the name of its parameter. */
+typedef struct lang_argument {
+    const char *name;
+    lang_value value;
+} lang_argument;
+
+/* Calls the operation op in g, as a program does: also one that the language makes of
+ * others, such as map. Sets the outputs, those of tuples one by one. */
+bool lang_call(graph *g, const op_def *op, const lang_argument *given, int count,
+               value outputs[OP_OUTPUTS], int *output_count, error *err);
+
+/* n values as a list, or as a tuple, in a. */
+lang_value lang_sequence_of(arena *a, lang_kind kind, const lang_value *items, int n);
 
 /* ---- Derivatives -------------------------------------------------------------- */
 

@@ -198,12 +198,24 @@ static node *apply(tracer *tr, const char *name, const value *inputs, int count,
     return graph_apply(tr->graph, op_find(name, strlen(name)), inputs, count, attrs, outputs, err);
 }
 
+/* An attribute of an operation as an argument gives it; none leaves it as it is. */
+static bool read_attr(tracer *tr, const op_def *op, int i, const lang_value *given, attr *result,
+                      error *err)
+{
+    if (given == NULL || given->kind == LANG_NONE)
+        return true;
+    if (!convert_attr(tr, given, result, err))
+        return error_set(err, ERR_ARGUMENT, "%s: %s cannot be %s", op->name,
+                         op_attr_param(op, i)->name, convert_describe(given));
+    return op_attr_convert(op, op_attr_param(op, i), result, tr->arena, err);
+}
+
 bool loop_while(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
-    static const char *const names[] = {"cond_fn", "body_fn", "init", "limit"};
+    static const char *const names[] = {"cond_fn", "body_fn", "init", "limit", "shape_invariants"};
     const op_def *op = op_find("while_loop", 10);
-    const lang_value *taken[4];
-    attr attrs[3] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_GRAPH}, {0}};
+    const lang_value *taken[5];
+    attr attrs[4] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_GRAPH}};
     type *types = arena_array(tr->arena, OP_OUTPUTS, sizeof *types);
     value outputs[OP_OUTPUTS];
     const arguments given = renamed(tr, args, "init");
@@ -212,8 +224,10 @@ bool loop_while(tracer *tr, const arguments *args, lang_value *result, error *er
     int count;
 
     listed = read_operands(tr, args, "while_loop", &variables, err);
-    if (error_is_set(err) || !builtin_take("while_loop", &given, names, 4, 3, taken, err) ||
-        (!listed && !read_group(tr, taken[2], "while_loop", &variables, err)))
+    if (error_is_set(err) || !builtin_take("while_loop", &given, names, 5, 3, taken, err) ||
+        (!listed && !read_group(tr, taken[2], "while_loop", &variables, err)) ||
+        !read_attr(tr, op, 2, taken[3], &attrs[2], err) ||
+        !read_attr(tr, op, 3, taken[4], &attrs[3], err))
         return false;
     for (int i = 0; changed && i < TRIES; i++) {
         if (!graph_param_types(op, variables.values, variables.count, attrs, 1, types, &count, err))
@@ -223,13 +237,8 @@ bool loop_while(tracer *tr, const arguments *args, lang_value *result, error *er
             return false;
     }
     attrs[0].graph = trace_while(tr, taken[0], &variables, types, "while_loop", err);
-    if (attrs[0].graph == NULL)
-        return false;
-    if (taken[3] != NULL && taken[3]->kind != LANG_NONE &&
-        (!convert_attr(tr, taken[3], &attrs[2], err) ||
-         !op_attr_convert(op, op_attr_param(op, 2), &attrs[2], tr->arena, err)))
-        return false;
-    if (apply(tr, "while_loop", variables.values, variables.count, attrs, outputs, err) == NULL)
+    if (attrs[0].graph == NULL ||
+        apply(tr, "while_loop", variables.values, variables.count, attrs, outputs, err) == NULL)
         return false;
     *result = show_group(tr, outputs, variables.count,
                          listed ? variables.count != 1 : variables.is_tuple);
@@ -373,14 +382,10 @@ static bool is_printed(const arguments *args)
     return false;
 }
 
-/* The argument length of scan; none leaves the attribute as it is. */
+/* The argument length of scan. */
 static bool read_length(tracer *tr, const lang_value *given, attr *length, error *err)
 {
-    const op_def *op = op_find("scan", 4);
-
-    return given == NULL || given->kind == LANG_NONE ||
-           (convert_attr(tr, given, length, err) &&
-            op_attr_convert(op, op_attr_param(op, 2), length, tr->arena, err));
+    return read_attr(tr, op_find("scan", 4), 2, given, length, err);
 }
 
 /* scan(f, operands=[..], carries=1, length=None): all values are arguments of f. */
@@ -475,7 +480,7 @@ static bool loop_counted(tracer *tr, const lang_value *const taken[4], lang_valu
 {
     const op_def *op = op_find("while_loop", 10);
     type *types = arena_array(tr->arena, OP_OUTPUTS, sizeof *types);
-    attr attrs[3] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_GRAPH}, {0}};
+    attr attrs[4] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_GRAPH}};
     counted c = {.f = taken[2], .upper = taken[1]};
     value outputs[OP_OUTPUTS];
     bool changed = true;

@@ -103,6 +103,25 @@ static void print_pair(printer *p, const attr *a)
     text_add(p->out, "])");
 }
 
+/* Shapes, kept as rank and lengths one behind the other. */
+static void print_shapes(printer *p, const attr *a)
+{
+    text_add_char(p->out, '[');
+    for (int at = 0; at < a->n;) {
+        const int rank = (int)a->ints[at++];
+
+        text_add(p->out, at > 1 ? ", (" : "(");
+        for (int i = 0; i < rank; i++, at++) {
+            if (a->ints[at] == LENGTH_UNKNOWN)
+                text_add(p->out, "None, ");
+            else
+                text_addf(p->out, "%lld, ", (long long)a->ints[at]);
+        }
+        text_add_char(p->out, ')');
+    }
+    text_add_char(p->out, ']');
+}
+
 static void print_attr(printer *p, const scope *s, const op_param *param, const attr *a)
 {
     switch (a->kind) {
@@ -128,6 +147,8 @@ static void print_attr(printer *p, const scope *s, const op_param *param, const 
     case ATTR_INTS:
         if (param->kind == PARAM_PAIR)
             print_pair(p, a);
+        else if (param->kind == PARAM_SHAPES)
+            print_shapes(p, a);
         else
             print_ints(p, s, a);
         break;

@@ -131,6 +131,10 @@ bool call_inline(tracer *tr, lang_function *f, const arguments *args, lang_value
  * false, nothing done and no error (kept.c). */
 bool call_kept(tracer *tr, lang_function *f, const arguments *args, lang_value *result);
 
+/* Calls a function that is no text (native.c). */
+bool call_native(tracer *tr, const lang_native *f, const arguments *args, lang_value *result,
+                 error *err);
+
 /* A function traced as a closed sub-graph without parameters; says whether it
  * gives a tuple. NULL and an error otherwise. */
 graph *call_traced(tracer *tr, const lang_value *function, bool *is_tuple, error *err);

@@ -18,7 +18,9 @@ static const char *const wanted[] = {
     [PARAM_TEXT] = "a text",
     [PARAM_DTYPE] = "the name of an element type",
     [PARAM_INDEX] = "an index",
+    [PARAM_SHAPES] = "a list of shapes, whose lengths are integers or None",
     [PARAM_GRAPH] = "a function without parameters",
+    [PARAM_GRAPHS] = "a list of functions",
 };
 
 static bool is_missing_default(const op_param *p, const attr *value)
@@ -77,6 +79,42 @@ static bool convert_pair(attr *value, arena *a)
     return true;
 }
 
+/* Adds a shape, whose lengths may be None, to ints at n; false if it is none. */
+static bool add_shape(const attr *lengths, int64_t *ints, int *n)
+{
+    if ((lengths->kind != ATTR_INTS && lengths->kind != ATTR_LIST) || lengths->n > RANK_MAX ||
+        (lengths->kind == ATTR_INTS && lengths->dynamic != NULL))
+        return false;
+    ints[(*n)++] = lengths->n;
+    for (int i = 0; i < lengths->n; i++) {
+        const attr *item = lengths->kind == ATTR_LIST ? &lengths->items[i] : NULL;
+        const bool is_int = item == NULL || item->kind == ATTR_INT;
+        const int64_t length = item == NULL ? lengths->ints[i] : item->integer;
+
+        if ((!is_int && item->kind != ATTR_NONE) || (is_int && length < 0))
+            return false;
+        ints[(*n)++] = is_int ? length : LENGTH_UNKNOWN;
+    }
+    return true;
+}
+
+static bool convert_shapes(attr *value, arena *a)
+{
+    int64_t *ints;
+    int n = 0;
+
+    if (value->kind == ATTR_INTS && value->n == 0)
+        return true;
+    if (value->kind != ATTR_LIST || value->n > OP_OUTPUTS)
+        return false;
+    ints = arena_array(a, (size_t)value->n * (RANK_MAX + 1), sizeof *ints);
+    for (int i = 0; i < value->n; i++)
+        if (!add_shape(&value->items[i], ints, &n))
+            return false;
+    *value = (attr){.kind = ATTR_INTS, .n = n, .ints = ints};
+    return true;
+}
+
 static bool convert(const op_param *p, attr *value, arena *a, error *err)
 {
     switch (p->kind) {
@@ -108,8 +146,11 @@ static bool convert(const op_param *p, attr *value, arena *a, error *err)
         return value->kind == ATTR_DTYPE;
     case PARAM_INDEX:
         return value->kind == ATTR_INDEX;
+    case PARAM_SHAPES:
+        return convert_shapes(value, a);
     case PARAM_GRAPH:
         return value->kind == ATTR_GRAPH;
+    case PARAM_GRAPHS:
     case PARAM_TENSOR:
     case PARAM_TENSORS:
         break;

@@ -55,7 +55,8 @@ static op_def rows[] = {
     {
         .name = "while_loop",
         .family = "Control flow",
-        .signature = "cond_fn: graph, body_fn: graph, operands: tensors, limit: int = None",
+        .signature = "cond_fn: graph, body_fn: graph, operands: tensors, limit: int = None, "
+                     "shape_invariants: shapes = None",
         .infer = infer_while,
         .control = CONTROL_WHILE,
         .traits = OP_CONTROL,

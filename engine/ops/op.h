@@ -5,13 +5,14 @@
  * property of its row. The language, graph JSON, gradients, API document,
  * reference and derived tests all come from the rows.
  *
- * A row says what it means in exactly one of seven ways:
+ * A row says what it means in exactly one of eight ways:
  *   kernel   for each element (rows of elementwise.def)
  *   reduce   folding axes with an elementwise operation
  *   view     an arrangement of the same elements, never a copy
  *   run      a function on whole tensors
  *   control  sub-graphs, evaluated as the row says
  *   lower    a text in our own language that uses other operations
+ *   form     what the language makes of it, with functions as arguments (OP_FORM)
  *   body     a graph; such rows are made while the server runs (engine/graph/define.h)
  *
  * Reading order: op.h, type.h, elementwise.def, reductions.c, movement.c,
@@ -102,7 +103,10 @@ typedef enum param_kind {
     PARAM_TEXT,
     PARAM_DTYPE,
     PARAM_INDEX,
-    PARAM_GRAPH /* in programs a function; what it is called with, the row's control says */
+    PARAM_SHAPES, /* shapes whose lengths may be None; kept as ATTR_INTS: of each its rank,
+                     then its lengths, LENGTH_UNKNOWN for None */
+    PARAM_GRAPH,  /* in programs a function; what it is called with, the row's control says */
+    PARAM_GRAPHS  /* a list of functions */
 } param_kind;
 
 typedef struct op_param {
@@ -196,6 +200,7 @@ typedef enum op_traits {
     OP_IMPURE = 1 << 2,     /* two calls are two results: never merged */
     OP_DENSE = 1 << 5,      /* run wants its inputs dense */
     OP_CONTROL = 1 << 6,    /* has sub-graphs */
+    OP_FORM = 1 << 10,      /* the language makes other operations of a call (forms.c) */
     OP_REPORTS = 1 << 3,    /* kernels of integers set kernel_flags: never on padding */
     OP_SHAPE_ONLY = 1 << 4, /* the result follows from the inputs' types alone */
     OP_LIMITS = 1 << 10,    /* bare integers beyond the first input's type limit nothing */
@@ -277,6 +282,11 @@ const char *op_param_nearest(const op_def *op, const char *name);
 /* The index-th input's, or attribute's, parameter. */
 const op_param *op_input_param(const op_def *op, int index);
 const op_param *op_attr_param(const op_def *op, int index);
+
+/* Whether it stands for what sub-graphs take from around them: no argument of a call. */
+bool op_is_captured(const op_def *op, const op_param *p);
+/* Whether the operation takes functions. */
+bool op_takes_functions(const op_def *op);
 
 /* Turns what a caller wrote for an attribute (NONE, BOOL, INT, FLOAT, TEXT, INTS,
  * DTYPE, DYNAMIC ..) into what the parameter takes: an int into a list of one, a

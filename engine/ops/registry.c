@@ -10,7 +10,7 @@
 static const op_family *const families[] = {
     &elementwise_family, &casting_family,    &reduction_family, &movement_family,
     &indexing_family,    &joining_family,    &creation_family,  &random_family,
-    &linalg_family,      &definition_family, &control_family,
+    &linalg_family,      &definition_family, &control_family,   &form_family,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -100,6 +100,16 @@ const char *op_param_nearest(const op_def *op, const char *name)
     for (int i = 0; i < op->param_count; i++)
         nearest_offer(&n, op->params[i].name);
     return n.word;
+}
+
+bool op_is_captured(const op_def *op, const op_param *p)
+{
+    return op->control == CONTROL_COND && p->kind == PARAM_TENSORS;
+}
+
+bool op_takes_functions(const op_def *op)
+{
+    return (op->traits & (OP_CONTROL | OP_FORM)) != 0;
 }
 
 static bool is_input(const op_param *p)

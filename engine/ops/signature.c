@@ -11,10 +11,11 @@ static const struct {
     const char *word;
     param_kind kind;
 } kinds[] = {
-    {"tensors", PARAM_TENSORS}, {"bool", PARAM_BOOL},   {"int", PARAM_INT},
-    {"number", PARAM_NUMBER},   {"ints", PARAM_INTS},   {"axes", PARAM_AXES},
-    {"pair", PARAM_PAIR},       {"text", PARAM_TEXT},   {"dtype", PARAM_DTYPE},
-    {"index", PARAM_INDEX},     {"graph", PARAM_GRAPH},
+    {"tensors", PARAM_TENSORS}, {"bool", PARAM_BOOL},     {"int", PARAM_INT},
+    {"number", PARAM_NUMBER},   {"ints", PARAM_INTS},     {"axes", PARAM_AXES},
+    {"pair", PARAM_PAIR},       {"text", PARAM_TEXT},     {"dtype", PARAM_DTYPE},
+    {"index", PARAM_INDEX},     {"shapes", PARAM_SHAPES}, {"graph", PARAM_GRAPH},
+    {"graphs", PARAM_GRAPHS},
 };
 
 const char *op_param_kind_name(param_kind kind)

@@ -85,6 +85,18 @@ static bool next_run(int64_t index[RANK_MAX], const shape *s)
     return false;
 }
 
+tensor tensor_element(const tensor *t, int64_t i)
+{
+    tensor result = *t;
+
+    result.offset += i * t->strides[0];
+    result.shape.rank--;
+    memmove(result.shape.length, t->shape.length + 1,
+            (size_t)result.shape.rank * sizeof *t->shape.length);
+    memmove(result.strides, t->strides + 1, (size_t)result.shape.rank * sizeof *t->strides);
+    return result;
+}
+
 void tensor_copy_dense(const tensor *t, void *to)
 {
     const size_t size = dtype_size(t->dtype);

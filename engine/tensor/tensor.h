@@ -47,6 +47,9 @@ int64_t tensor_nbytes(const tensor *t);
 /* Whether the elements lie densely in C order. */
 bool tensor_is_contiguous(const tensor *t);
 
+/* Element i of t along axis 0, without a reference of its own. */
+tensor tensor_element(const tensor *t, int64_t i);
+
 /* Copies the elements densely in C order to the bytes at to. */
 void tensor_copy_dense(const tensor *t, void *to);
 

@@ -29,7 +29,7 @@ static void add_gradients(text *to, const catalogue_entry *e)
     }
     if (op->lower != NULL)
         text_add(to, "- Gradient: follows from the definition\n");
-    if ((op->traits & OP_CONTROL) != 0)
+    if (op_takes_functions(op))
         text_add(to, "- Gradient: follows from the functions that are taken\n");
     for (int i = 0; i < op->param_count; i++) {
         const op_param *p = &op->params[i];

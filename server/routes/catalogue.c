@@ -23,7 +23,7 @@ typedef struct sample {
 static const node *find_call(const graph *g, const op_def *op)
 {
     for (int i = 0; i < g->count; i++)
-        if (g->nodes[i]->op == op && (op->traits & OP_CONTROL) == 0)
+        if (g->nodes[i]->op == op && !op_takes_functions(op))
             return g->nodes[i];
     return NULL;
 }
@@ -138,7 +138,7 @@ static void ask(catalogue_entry *e, const sample *s)
 
 static bool is_differentiable(const op_def *op)
 {
-    bool any = (op->lower != NULL && op->input_count != 0) || (op->traits & OP_CONTROL) != 0;
+    bool any = (op->lower != NULL && op->input_count != 0) || op_takes_functions(op);
 
     for (int i = 0; i < OP_INPUTS; i++)
         any = any || op->grad[i] != NULL;
@@ -160,9 +160,9 @@ static void fill(catalogue_entry *e, const op_def *op)
     if (op->example != NULL &&
         lang_build(g, op->example, strlen(op->example), &options, NULL, &program, &err))
         call = find_call(g, op);
-    if ((op->traits & OP_CONTROL) != 0)
+    if (op->control == CONTROL_COND)
         e->takes[0] = 1u << DT_BOOL;
-    else {
+    else if (!op_takes_functions(op)) {
         if (call == NULL || !sample_call(call, a, &s))
             sample_squares(op, a, &s);
         ask(e, &s);
@@ -230,18 +230,13 @@ void catalogue_add_default(const op_param *p, text *to)
         text_add(to, "None");
 }
 
-bool catalogue_is_captured(const op_def *op, const op_param *p)
-{
-    return (op->traits & OP_CONTROL) != 0 && p->kind == PARAM_TENSORS;
-}
-
 void catalogue_add_signature(const op_def *op, text *to)
 {
     text_addf(to, "%s(", op->name);
     for (int i = 0; i < op->param_count; i++) {
         const op_param *p = &op->params[i];
 
-        if (catalogue_is_captured(op, p))
+        if (op_is_captured(op, p))
             continue;
         text_addf(to, "%s%s%s", i > 0 ? ", " : "", p->kind == PARAM_TENSORS ? "*" : "", p->name);
         if (p->has_default) {

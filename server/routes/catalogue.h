@@ -27,10 +27,6 @@ const catalogue_entry *catalogue_find(const char *name);
 /* The types it is about: those of its first tensor, or those that it can make. */
 dtype_set catalogue_dtypes(const catalogue_entry *e);
 
-/* Whether a parameter is no argument of calls: what the sub-graphs of control flow take
- * from outside. */
-bool catalogue_is_captured(const op_def *op, const op_param *p);
-
 /* Adds how it is called: sum(x, axis=None, keepdims=False). */
 void catalogue_add_signature(const op_def *op, text *to);
 

@@ -51,7 +51,7 @@ static void add_args(json_writer *w, const catalogue_entry *e)
     for (int i = 0; i < e->op->param_count; i++) {
         const op_param *p = &e->op->params[i];
 
-        if (!is_tensor(p) || catalogue_is_captured(e->op, p))
+        if (!is_tensor(p) || op_is_captured(e->op, p))
             continue;
         json_begin(w, NULL, '{');
         json_string(w, "name", p->name);

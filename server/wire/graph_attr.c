@@ -58,7 +58,7 @@ static bool convert_reference(reading *r, const item *x, const wire_value *ref, 
                           "%s: an attribute that is computed must be a "
                           "scalar",
                           x->op->name);
-    v = graph_capture(r->frames[x->frame].graph, v, err);
+    v = graph_capture(r->frames[x->frame]->graph, v, err);
     if (v.node == NULL)
         return false;
     known = value_constant(v);
@@ -150,7 +150,7 @@ static bool convert_inner(reading *r, const item *x, const wire_value *v, attr *
     return convert_single(r, x, v, result, err);
 }
 
-static bool convert_outer(reading *r, const item *x, const wire_value *v, attr *result, error *err)
+bool reading_attr(reading *r, const item *x, const wire_value *v, attr *result, error *err)
 {
     if (wire_type_of(v) == WIRE_LIST)
         return convert_list(r, x, v, convert_inner, result, err);
@@ -177,11 +177,13 @@ static bool convert_param(reading *r, const item *x, const op_param *p, const wi
         return convert_index(r, x, v, result, err);
     if (p->kind == PARAM_NUMBER && wire_type_of(v) == WIRE_LIST)
         return wire_fault(v, err, ERR_ARGUMENT, "%s: %s is a number", x->op->name, p->name);
-    return convert_outer(r, x, v, result, err) && op_attr_convert(x->op, p, result, r->arena, err);
+    return reading_attr(r, x, v, result, err) && op_attr_convert(x->op, p, result, r->arena, err);
 }
 
-static bool check_known(const item *x, const wire_value *attrs, error *err)
+bool reading_check_attrs(const item *x, error *err)
 {
+    const wire_value *attrs = wire_member(x->object, "attrs");
+
     for (const wire_value *v = wire_first(attrs); v != NULL; v = wire_next(v)) {
         const char *name = wire_key(v);
         const op_param *p = op_param_find(x->op, name, strlen(name));
@@ -197,39 +199,29 @@ static bool check_known(const item *x, const wire_value *attrs, error *err)
     return true;
 }
 
-/* The sub-graph of a parameter: they were read in the parameters' order. */
-static attr subgraph_attr(const reading *r, const item *x, int *next)
-{
-    return (attr){.kind = ATTR_GRAPH, .graph = r->frames[x->first_frame + (*next)++].graph};
-}
-
 static bool read_param(reading *r, const item *x, const op_param *p, const wire_value *v, attr *a,
-                       int *next_graph, error *err)
+                       error *err)
 {
     if (v == NULL && !p->has_default)
         return error_set(err, ERR_ARGUMENT, "%s needs the attribute '%s'", x->op->name, p->name);
     if (v == NULL)
         *a = p->value;
-    else if (p->kind == PARAM_GRAPH)
-        *a = subgraph_attr(r, x, next_graph);
     else if (!convert_param(r, x, p, v, a, err))
         return reading_fault_at(x, v, err);
     return true;
 }
 
-attr *reading_attrs(reading *r, item *x, error *err)
+attr *reading_attrs(reading *r, const item *x, error *err)
 {
     const wire_value *attrs = wire_member(x->object, "attrs");
     attr *list = arena_array(r->arena, (size_t)x->op->attr_count + 1, sizeof *list);
-    int next_graph = 0;
 
-    if (attrs != NULL && !check_known(x, attrs, err))
+    if (!reading_check_attrs(x, err))
         return NULL;
     for (int i = 0; i < x->op->attr_count; i++) {
         const op_param *p = op_attr_param(x->op, i);
-        const wire_value *v = attrs != NULL ? wire_member(attrs, p->name) : NULL;
 
-        if (!read_param(r, x, p, v, &list[i], &next_graph, err))
+        if (!read_param(r, x, p, wire_member(attrs, p->name), &list[i], err))
             return NULL;
     }
     return list;

@@ -18,7 +18,7 @@ bool reading_value(reading *r, const place *p, value *result, error *err)
 
 /* ---- Arguments --------------------------------------------------------------------- */
 
-static bool check_count(const item *x, error *err)
+bool reading_check_count(const item *x, error *err)
 {
     const op_def *op = x->op;
     int least = 0, most = 0;
@@ -26,8 +26,8 @@ static bool check_count(const item *x, error *err)
     for (int i = 0; i < op->param_count; i++) {
         const op_param *p = &op->params[i];
 
-        if (p->kind == PARAM_TENSORS && (op->traits & OP_CONTROL) == 0)
-            most = x->argument_count; /* of control flow it is what sub-graphs capture */
+        if (p->kind == PARAM_TENSORS && !op_is_captured(op, p))
+            most = x->argument_count;
         else if (p->kind == PARAM_TENSOR) {
             least += !p->has_default;
             most++;
@@ -57,7 +57,7 @@ bool reading_argument_value(reading *r, const item *x, int i, value *result, err
         return missing_argument(x, i, err);
     if (a->constant == NULL)
         return reading_value(r, &a->place, result, err);
-    *result = graph_constant(r->frames[x->frame].graph, a->constant, err);
+    *result = graph_constant(r->frames[x->frame]->graph, a->constant, err);
     return result->node != NULL;
 }
 
@@ -72,29 +72,6 @@ static value *argument_values(reading *r, const item *x, error *err)
         }
     }
     return values;
-}
-
-/* ---- Sub-graphs ----------------------------------------------------------------------- */
-
-static bool end_subgraph(reading *r, int at, error *err)
-{
-    graph *g = r->frames[at].graph;
-    const char **names;
-    place *places;
-    int count;
-
-    if (!reading_outputs(r, at, &count, &places, &names, err))
-        return false;
-    if (count == 0 || count > OP_OUTPUTS)
-        return wire_fault(r->frames[at].object, err, ERR_ARGUMENT,
-                          "a sub-graph has 1 to %d outputs, not %d", OP_OUTPUTS, count);
-    for (int i = 0; i < count; i++) {
-        value v;
-
-        if (!reading_value(r, &places[i], &v, err) || !graph_capture_output(g, v, err))
-            return false;
-    }
-    return true;
 }
 
 /* ---- Nodes ---------------------------------------------------------------------------- */
@@ -115,7 +92,7 @@ static bool build_node(reading *r, item *x, error *err)
     const attr *attrs;
     const node *n;
 
-    if (!check_count(x, err))
+    if (!reading_check_count(x, err))
         return false;
     for (int i = 0; i < x->op->param_count; i++)
         tensors += x->op->params[i].kind == PARAM_TENSOR;
@@ -124,7 +101,7 @@ static bool build_node(reading *r, item *x, error *err)
     inputs = argument_values(r, x, err);
     attrs = inputs != NULL ? reading_attrs(r, x, err) : NULL;
     n = attrs != NULL
-            ? graph_apply(r->frames[x->frame].graph, x->op, inputs, count, attrs, x->outputs, err)
+            ? graph_apply(r->frames[x->frame]->graph, x->op, inputs, count, attrs, x->outputs, err)
             : NULL;
     if (n == NULL)
         return false;
@@ -136,13 +113,13 @@ bool reading_build(reading *r, int at, error *err)
 {
     item *x = &r->items[at];
 
+    if (x->object == NULL)
+        return true; /* a parameter, which its frame sets */
     x->outputs = arena_array(r->arena, OP_OUTPUTS, sizeof *x->outputs);
-    for (int i = 0; i < x->frame_count; i++)
-        if (!end_subgraph(r, x->first_frame + i, err))
-            return false;
-    if (!(x->op == &op_constant ? build_constant(r, x, err)
-          : x->op->body != NULL ? reading_build_call(r, x, err)
-                                : build_node(r, x, err)))
+    if (!(x->op == &op_constant       ? build_constant(r, x, err)
+          : x->op->body != NULL       ? reading_build_call(r, x, err)
+          : op_takes_functions(x->op) ? reading_build_functions(r, x, err)
+                                      : build_node(r, x, err)))
         return false;
     if (x->named)
         graph_name(x->outputs[0], x->name);

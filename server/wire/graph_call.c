@@ -113,7 +113,7 @@ static bool input(reading *r, const item *x, int i, value *result, error *err)
         return take_stored(r, x, op_input_param(x->op, i)->name, result, err);
     if (type != WIRE_INTEGER && type != WIRE_REAL && type != WIRE_BOOL)
         return reading_argument_value(r, x, i, result, err) || reading_fault_at(x, v, err);
-    *result = number(r->frames[x->frame].graph, v, err);
+    *result = number(r->frames[x->frame]->graph, v, err);
     return result->node != NULL;
 }
 
@@ -125,7 +125,7 @@ bool reading_build_call(reading *r, item *x, error *err)
     for (int i = 0; i < x->argument_count; i++)
         if (!input(r, x, i, &inputs[i], err))
             return false;
-    n = graph_apply(r->frames[x->frame].graph, x->op, inputs, x->argument_count, NULL, x->outputs,
+    n = graph_apply(r->frames[x->frame]->graph, x->op, inputs, x->argument_count, NULL, x->outputs,
                     err);
     if (n == NULL)
         return false;

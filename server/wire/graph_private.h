@@ -3,21 +3,29 @@
 
 #include "server/wire/graph_json.h"
 
-/* A graph object: the whole, or a sub-graph among a node's attributes. */
-typedef struct frame {
-    const wire_value *object;
-    int outer;        /* the frame around it; -1 for the whole graph */
-    int first, count; /* its named nodes, among the items */
-    table names;      /* -> int, the index of an item */
-    graph *graph;
-} frame;
-
 /* Where a reference leads: to an output of an item, or outside of the JSON. */
 typedef struct place {
     int item; /* -1: outside */
     int output;
     value outside;
 } place;
+
+/* A graph object: the whole, or a sub-graph among a node's attributes, which is a function:
+ * its items are built anew whenever it is called. */
+typedef struct frame {
+    struct reading *reading;
+    const wire_value *object;
+    int outer;                    /* the frame around it; -1 for the whole graph */
+    int first, count;             /* its named nodes, among the items */
+    int first_param, param_count; /* its parameters, before those */
+    table names;                  /* -> int, the index of an item */
+    declared *declared;           /* what is said of its parameters, or NULL */
+    lang_native function;
+    int *order, order_count; /* its items, each after those it needs */
+    int output_count;
+    place *outputs;
+    graph *graph; /* that it is built in now */
+} frame;
 
 /* One argument of a node. */
 typedef struct argument {
@@ -29,28 +37,33 @@ typedef struct argument {
 
 typedef enum item_state { ITEM_NEW, ITEM_ENTERED, ITEM_DONE } item_state;
 
-/* A node, named or written in place. */
+/* A node, named or written in place, or a parameter of a sub-graph. */
 typedef struct item {
     const wire_value *object;
     const char *name; /* of the named node that it is or stands in */
     bool named;
     int frame;
-    const op_def *op; /* op_constant, too */
+    const op_def *op; /* op_constant, too; NULL for a parameter */
     int argument_count;
     argument *arguments;
-    int first_frame, frame_count; /* its sub-graphs, in the order of its parameters */
-    int first_edge, edge_count;   /* the items it needs */
+    int first_frame, frame_count; /* its sub-graphs, in the order of its attributes */
+    int first_edge, last_edge;    /* to the items it needs: index + 1, 0 for none */
     item_state state;
     int output_count;
     value *outputs;
 } item;
 
+/* That an item needs another one. */
+typedef struct edge {
+    int to, next; /* next: the item's edge that was added next, as index + 1 */
+} edge;
+
 typedef struct reading {
     graph_json *json;
     arena *arena;
-    frame *frames;
+    frame **frames;
     item *items;
-    int *edges;
+    edge *edges;
     int frame_count, item_count, edge_count;
     size_t frame_room, item_room, edge_room;
 } reading;
@@ -68,7 +81,7 @@ const wire_value *reading_reference(const wire_value *v, bool in_attrs);
 /* Adds what the references among an item's attributes need to its edges. */
 bool reading_attr_references(reading *r, int at, error *err);
 
-/* Item `from` needs item `to`. Only while `from` is being read. */
+/* Item `from` needs item `to`. */
 void reading_add_edge(reading *r, int from, int to);
 
 /* The items in an order in which each comes after those it needs; NULL and ERR_CYCLE
@@ -78,16 +91,47 @@ const int *reading_sort(reading *r, error *err);
 /* Builds an item, all those it needs being built. */
 bool reading_build(reading *r, int at, error *err);
 
+/* Builds a frame's items in the graph that it has now. */
+bool reading_build_frame(reading *r, const frame *f, error *err);
+
+/* ---- graph_functions.c: sub-graphs ------------------------------------------------------ */
+
+/* Reads the sub-graphs among an item's attributes. */
+bool reading_functions(reading *r, int at, error *err);
+
+/* Calls the operation of an item that takes functions. */
+bool reading_build_functions(reading *r, item *x, error *err);
+
+/* ---- graph_read.c: the lists ------------------------------------------------------------- */
+
+/* Adds a graph object and its named nodes; returns its frame, -1 on an error. */
+int reading_add_frame(reading *r, const wire_value *object, int outer, error *err);
+
+/* Adds an item. */
+int reading_add_item(reading *r, const wire_value *object, const char *name, bool named, int frame);
+
+/* Gives an item of a frame its name there. v is where that stands. */
+bool reading_name_item(reading *r, int frame, const char *name, int at, const wire_value *v,
+                       error *err);
+
 /* The attributes of an item, as many as its operation has. */
-attr *reading_attrs(reading *r, item *x, error *err);
+attr *reading_attrs(reading *r, const item *x, error *err);
+
+/* Whether all attributes are ones that the item's operation has. */
+bool reading_check_attrs(const item *x, error *err);
+
+/* What an attribute says, whatever the parameter takes. */
+bool reading_attr(reading *r, const item *x, const wire_value *v, attr *result, error *err);
+
+/* Whether the item has as many arguments as its operation takes. */
+bool reading_check_count(const item *x, error *err);
 
 /* The value at a place whose item is built. False and ERR_ARGUMENT if the item has
  * fewer outputs. */
 bool reading_value(reading *r, const place *p, value *result, error *err);
 
-/* The outputs that a frame's object lists: how many, their places and names. */
-bool reading_outputs(reading *r, int frame, int *count, place **places, const char ***names,
-                     error *err);
+/* Finds the outputs that a frame's object lists; their names as written, unless NULL. */
+bool reading_outputs(reading *r, int frame, const char ***names, error *err);
 
 /* Reads one argument of an item. */
 bool reading_argument(reading *r, int at, const wire_value *v, argument *result, error *err);

@@ -40,8 +40,8 @@ static bool split(arena *a, const char *text, const char **name, int *output, er
 
 static int find_item(const reading *r, int at, const char *name)
 {
-    for (; at >= 0; at = r->frames[at].outer) {
-        const int *found = table_get(&r->frames[at].names, name);
+    for (; at >= 0; at = r->frames[at]->outer) {
+        const int *found = table_get(&r->frames[at]->names, name);
 
         if (found != NULL)
             return *found;
@@ -95,13 +95,16 @@ bool reading_external(graph_json *j, const char *name, value *result, error *err
 
 void reading_add_edge(reading *r, int from, int to)
 {
+    item *x = &r->items[from];
+
     r->edges =
         arena_grow(r->arena, r->edges, (size_t)r->edge_count, &r->edge_room, sizeof *r->edges);
-    r->edges[r->edge_count++] = to;
-    r->items[from].edge_count++;
+    r->edges[r->edge_count++] = (edge){.to = to};
+    *(x->last_edge > 0 ? &r->edges[x->last_edge - 1].next : &x->first_edge) = r->edge_count;
+    x->last_edge = r->edge_count;
 }
 
-static int add_item(reading *r, const wire_value *object, const char *name, bool named, int at)
+int reading_add_item(reading *r, const wire_value *object, const char *name, bool named, int at)
 {
     r->items =
         arena_grow(r->arena, r->items, (size_t)r->item_count, &r->item_room, sizeof *r->items);
@@ -109,45 +112,57 @@ static int add_item(reading *r, const wire_value *object, const char *name, bool
     return r->item_count++;
 }
 
+bool reading_name_item(reading *r, int at, const char *name, int number, const wire_value *v,
+                       error *err)
+{
+    int *kept = arena_alloc(r->arena, sizeof *kept);
+
+    *kept = number;
+    return table_put(&r->frames[at]->names, name, kept) == NULL ||
+           wire_fault(v, err, ERR_REQUEST, "the name '%s' is given twice", name);
+}
+
 static bool add_named(reading *r, int at, const wire_value *node, error *err)
 {
     const char *key = wire_key(node);
     const char *name = name_normalise(r->arena, key, strlen(key), err);
-    frame *f = &r->frames[at];
-    int *number = arena_alloc(r->arena, sizeof *number);
 
     if (name == NULL)
         return reading_fault_at(NULL, node, err);
-    if (f->outer < 0 && table_get(&r->json->declared.types, name) != NULL)
+    if (r->frames[at]->outer < 0 && table_get(&r->json->declared.types, name) != NULL)
         return wire_fault(node, err, ERR_REQUEST, "'%s' is the name of an input and of a node",
                           name);
-    *number = add_item(r, node, name, true, at);
-    return table_put(&f->names, name, number) == NULL ||
-           wire_fault(node, err, ERR_REQUEST, "the name '%s' is given twice", name);
+    return reading_name_item(r, at, name, reading_add_item(r, node, name, true, at), node, err);
 }
 
-/* Adds a graph object and its named nodes; returns its frame, -1 on an error. */
-static int add_frame(reading *r, const wire_value *object, int outer, graph *g, error *err)
+static frame *new_frame(reading *r, const wire_value *object, int outer)
 {
-    static const char *const whole[] = {"nodes", "outputs", "inputs", "params"};
+    frame *f = arena_alloc(r->arena, sizeof *f);
+
+    r->frames =
+        arena_grow(r->arena, r->frames, (size_t)r->frame_count, &r->frame_room, sizeof *r->frames);
+    r->frames[r->frame_count++] = f;
+    *f = (frame){.reading = r, .object = object, .outer = outer, .first = r->item_count};
+    table_init(&f->names, r->arena);
+    return f;
+}
+
+int reading_add_frame(reading *r, const wire_value *object, int outer, error *err)
+{
+    static const char *const members[] = {"nodes", "outputs", "inputs", "params"};
     const wire_value *nodes = wire_member(object, "nodes");
     const int at = r->frame_count;
+    frame *f;
 
     if (!wire_expect(object, WIRE_OBJECT, err) ||
-        !wire_known_members(object, whole, outer < 0 ? 4 : 2, outer < 0 ? "a graph" : "a sub-graph",
-                            err) ||
+        !wire_known_members(object, members, 4, outer < 0 ? "a graph" : "a sub-graph", err) ||
         (nodes != NULL && !wire_expect(nodes, WIRE_OBJECT, err)))
         return -1;
-    r->frames = arena_grow(r->arena, r->frames, (size_t)at, &r->frame_room, sizeof *r->frames);
-    r->frames[at] = (frame){.object = object, .outer = outer, .graph = g, .first = r->item_count};
-    r->frame_count++;
-    table_init(&r->frames[at].names, r->arena);
-    if (nodes == NULL)
-        return at;
+    f = new_frame(r, object, outer);
     for (const wire_value *n = wire_first(nodes); n != NULL; n = wire_next(n))
         if (!add_named(r, at, n, err))
             return -1;
-    r->frames[at].count = r->item_count - r->frames[at].first;
+    f->count = r->item_count - f->first;
     return at;
 }
 
@@ -199,7 +214,7 @@ bool reading_argument(reading *r, int at, const wire_value *v, argument *result,
         if (!reading_locate(r, within, ref, &result->place, err))
             return false;
     } else if (wire_member(v, "op") != NULL)
-        result->place.item = add_item(r, v, r->items[at].name, false, within);
+        result->place.item = reading_add_item(r, v, r->items[at].name, false, within);
     else if (!result->missing)
         return wire_fault(v, err, ERR_REQUEST,
                           "an argument is a reference (a string, or {\"ref\": ..}), a number, a "
@@ -229,71 +244,33 @@ static bool read_arguments(reading *r, int at, error *err)
     return true;
 }
 
-/* A node with a sub-graph needs all in it, and what its outputs name. */
-static bool read_subgraph(reading *r, int at, const wire_value *object, error *err)
-{
-    const int outer = r->items[at].frame;
-    const int f =
-        add_frame(r, object, outer, graph_new(r->json->graph->arena, r->frames[outer].graph), err);
-    const char **names;
-    place *places;
-    int count;
-
-    if (f < 0 || !reading_outputs(r, f, &count, &places, &names, err))
-        return false;
-    for (int i = 0; i < r->frames[f].count; i++)
-        reading_add_edge(r, at, r->frames[f].first + i);
-    for (int i = 0; i < count; i++)
-        if (places[i].item >= 0)
-            reading_add_edge(r, at, places[i].item);
-    r->items[at].frame_count++;
-    return true;
-}
-
-static bool read_subgraphs(reading *r, int at, error *err)
-{
-    const op_def *op = r->items[at].op;
-
-    r->items[at].first_frame = r->frame_count;
-    for (int i = 0; i < op->attr_count; i++) {
-        const op_param *p = op_attr_param(op, i);
-        const wire_value *attrs = wire_member(r->items[at].object, "attrs");
-        const wire_value *v = attrs != NULL ? wire_member(attrs, p->name) : NULL;
-
-        if (p->kind == PARAM_GRAPH && v != NULL && !read_subgraph(r, at, v, err))
-            return false;
-    }
-    return true;
-}
-
 static bool read_item(reading *r, int at, error *err)
 {
     const wire_value *object = r->items[at].object;
 
-    r->items[at].first_edge = r->edge_count;
+    if (object == NULL)
+        return true; /* a parameter */
     if (find_op(r, at, err) &&
         (r->items[at].op->body != NULL
              ? reading_call_arguments(r, at, err)
              : read_arguments(r, at, err) && reading_attr_references(r, at, err) &&
-                   read_subgraphs(r, at, err)))
+                   reading_functions(r, at, err)))
         return true;
     return reading_fault_at(&r->items[at], object, err);
 }
 
 /* ---- Outputs ------------------------------------------------------------------------------ */
 
-bool reading_outputs(reading *r, int at, int *count, place **places, const char ***names,
-                     error *err)
+bool reading_outputs(reading *r, int at, const char ***names, error *err)
 {
-    const wire_value *outputs = wire_member(r->frames[at].object, "outputs");
+    frame *f = r->frames[at];
+    const wire_value *outputs = wire_member(f->object, "outputs");
     const size_t n = outputs != NULL ? wire_count(outputs) : 0;
 
-    *count = 0;
-    *places = arena_array(r->arena, n + 1, sizeof **places);
-    *names = arena_array(r->arena, n + 1, sizeof **names);
-    if (outputs == NULL)
-        return true;
-    if (!wire_expect(outputs, WIRE_LIST, err))
+    f->outputs = arena_array(r->arena, n + 1, sizeof *f->outputs);
+    if (names != NULL)
+        *names = arena_array(r->arena, n + 1, sizeof **names);
+    if (outputs != NULL && !wire_expect(outputs, WIRE_LIST, err))
         return false;
     for (const wire_value *v = wire_first(outputs); v != NULL; v = wire_next(v)) {
         const wire_value *ref = reading_reference(v, false);
@@ -303,9 +280,11 @@ bool reading_outputs(reading *r, int at, int *count, place **places, const char 
                               "an output is the name of a node or input, "
                               "not %s",
                               wire_type_name(wire_type_of(v)));
-        if (!reading_locate(r, at, ref, &(*places)[*count], err))
+        if (!reading_locate(r, at, ref, &f->outputs[f->output_count], err))
             return false;
-        (*names)[(*count)++] = wire_string(ref, NULL);
+        if (names != NULL)
+            (*names)[f->output_count] = wire_string(ref, NULL);
+        f->output_count++;
     }
     return true;
 }
@@ -313,30 +292,48 @@ bool reading_outputs(reading *r, int at, int *count, place **places, const char 
 static bool set_outputs(reading *r, error *err)
 {
     graph_json *j = r->json;
-    place *places;
-    value *outputs;
+    frame *f = r->frames[0];
 
-    if (!reading_outputs(r, 0, &j->output_count, &places, &j->output_names, err))
+    if (!reading_outputs(r, 0, &j->output_names, err))
         return false;
-    outputs = arena_array(r->arena, (size_t)j->output_count + 1, sizeof *outputs);
-    for (int i = 0; i < j->output_count; i++)
-        if (!reading_value(r, &places[i], &outputs[i], err))
-            return reading_fault_at(NULL, wire_member(r->frames[0].object, "outputs"), err);
-    j->outputs = outputs;
+    j->output_count = f->output_count;
+    j->outputs = arena_array(r->arena, (size_t)f->output_count + 1, sizeof *j->outputs);
+    for (int i = 0; i < f->output_count; i++)
+        if (!reading_value(r, &f->outputs[i], &j->outputs[i], err))
+            return reading_fault_at(NULL, wire_member(f->object, "outputs"), err);
     return true;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------ */
 
-static bool build_all(reading *r, error *err)
+/* Gives every frame its items in an order in which they can be built. */
+static bool order_all(reading *r, error *err)
 {
     const int *order = reading_sort(r, err);
 
     if (order == NULL)
         return false;
     for (int i = 0; i < r->item_count; i++)
-        if (!reading_build(r, order[i], err))
-            return reading_fault_at(&r->items[order[i]], r->items[order[i]].object, err);
+        r->frames[r->items[i].frame]->order_count++;
+    for (int i = 0; i < r->frame_count; i++) {
+        frame *f = r->frames[i];
+
+        f->order = arena_array(r->arena, (size_t)f->order_count + 1, sizeof *f->order);
+        f->order_count = 0;
+    }
+    for (int i = 0; i < r->item_count; i++) {
+        frame *f = r->frames[r->items[order[i]].frame];
+
+        f->order[f->order_count++] = order[i];
+    }
+    return true;
+}
+
+bool reading_build_frame(reading *r, const frame *f, error *err)
+{
+    for (int i = 0; i < f->order_count; i++)
+        if (!reading_build(r, f->order[i], err))
+            return reading_fault_at(&r->items[f->order[i]], r->items[f->order[i]].object, err);
     return true;
 }
 
@@ -349,12 +346,13 @@ bool graph_json_read(graph *g, const wire_value *object, const lang_scope *scope
     *result = (graph_json){.graph = g, .reading = r};
     declared_init(&result->declared, g->arena, scope, mode);
     if (!declared_read(&result->declared, wire_member(object, "inputs"), err) ||
-        add_frame(r, object, -1, g, err) < 0)
+        reading_add_frame(r, object, -1, err) < 0)
         return false;
+    r->frames[0]->graph = g;
     for (int i = 0; i < r->item_count; i++)
         if (!read_item(r, i, err))
             return false;
-    return build_all(r, err) && set_outputs(r, err);
+    return order_all(r, err) && reading_build_frame(r, r->frames[0], err) && set_outputs(r, err);
 }
 
 /* ---- Asking afterwards ------------------------------------------------------------------ */
@@ -386,6 +384,6 @@ const char *graph_json_nearest(const graph_json *j, const char *name)
     const lang_scope scope = declared_scope((declared *)&j->declared);
     nearest n = nearest_to(name, NEAREST_EDITS);
 
-    nearest_offer_keys(&n, &j->reading->frames[0].names);
+    nearest_offer_keys(&n, &j->reading->frames[0]->names);
     return n.word != NULL ? n.word : scope.nearest(scope.context, name);
 }

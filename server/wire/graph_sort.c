@@ -7,7 +7,7 @@
 /* A walk in depth, with its own stack. */
 typedef struct walk {
     reading *r;
-    int *stack, *next; /* items entered; which of an item's edges comes next */
+    int *stack, *next; /* items entered; which of an item's edges comes next, 0 for none */
     int depth;
     int *order, count;
 } walk;
@@ -39,7 +39,7 @@ static bool fail_cycle(const walk *w, int at, error *err)
 static void enter(walk *w, int at)
 {
     w->r->items[at].state = ITEM_ENTERED;
-    w->next[w->depth] = 0;
+    w->next[w->depth] = w->r->items[at].first_edge;
     w->stack[w->depth++] = at;
 }
 
@@ -48,16 +48,17 @@ static bool step(walk *w, error *err)
 {
     const int at = w->stack[w->depth - 1];
     item *x = &w->r->items[at];
-    const int edge = w->next[w->depth - 1]++;
+    const int edge = w->next[w->depth - 1];
     int to;
 
-    if (edge == x->edge_count) {
+    if (edge == 0) {
         x->state = ITEM_DONE;
         w->order[w->count++] = at;
         w->depth--;
         return true;
     }
-    to = w->r->edges[x->first_edge + edge];
+    w->next[w->depth - 1] = w->r->edges[edge - 1].next;
+    to = w->r->edges[edge - 1].to;
     if (w->r->items[to].state == ITEM_ENTERED)
         return fail_cycle(w, to, err);
     if (w->r->items[to].state == ITEM_NEW)

@@ -43,13 +43,13 @@ static value origin(const scope **s, value v)
 {
     while ((*s)->outer != NULL && v.node->op == &op_input) {
         const graph *g = (*s)->graph;
+        int i = 0;
 
-        for (int i = 0; i < g->input_count; i++) {
-            if (g->inputs[i].node == v.node) {
-                v = g->captured[i];
-                break;
-            }
-        }
+        while (g->inputs[i].node != v.node)
+            i++;
+        if (i < graph_param_count(g))
+            break;
+        v = g->captured[i];
         *s = (*s)->outer;
     }
     return v;
@@ -154,6 +154,25 @@ static void add_pair(printer *p, const scope *s, const attr *a, const char *key)
     json_end(&p->json, ']');
 }
 
+/* Shapes, kept as rank and lengths one behind the other. */
+static void add_shapes(printer *p, const attr *a, const char *key)
+{
+    json_begin(&p->json, key, '[');
+    for (int at = 0; at < a->n;) {
+        const int end = at + 1 + (int)a->ints[at];
+
+        json_begin(&p->json, NULL, '[');
+        for (at++; at < end; at++) {
+            if (a->ints[at] == LENGTH_UNKNOWN)
+                json_raw(&p->json, NULL, "null");
+            else
+                json_int(&p->json, NULL, a->ints[at]);
+        }
+        json_end(&p->json, ']');
+    }
+    json_end(&p->json, ']');
+}
+
 static void add_key(printer *p, const char *key, const attr *a)
 {
     text t;
@@ -192,6 +211,8 @@ static void add_attr(printer *p, const scope *s, const op_param *param, const at
     case ATTR_INTS:
         if (param->kind == PARAM_PAIR)
             add_pair(p, s, a, key);
+        else if (param->kind == PARAM_SHAPES)
+            add_shapes(p, a, key);
         else
             add_ints(p, s, a, 0, a->n, key);
         break;
@@ -214,11 +235,8 @@ static void add_attr(printer *p, const scope *s, const op_param *param, const at
 /* The inputs that the row itself has, without what sub-graphs took. */
 static int own_inputs(const node *n)
 {
-    int count = n->input_count;
+    int count = graph_own_inputs(n);
 
-    for (int i = 0; i < n->op->attr_count; i++)
-        if (n->attrs[i].kind == ATTR_GRAPH)
-            count -= n->attrs[i].graph->input_count;
     while (count > 0 && n->inputs[count - 1].node == NULL)
         count--;
     return count;
@@ -286,9 +304,23 @@ static void name_nodes(printer *p, scope *s)
         s->names[g->inputs[i].node->id] = g->inputs[i].node->name;
         table_put(&p->used, g->inputs[i].node->name, p);
     }
+    for (int i = 0; s->outer != NULL && i < graph_param_count(g); i++)
+        s->names[g->inputs[i].node->id] = fresh(p, g->inputs[i].node);
     for (int i = 0; i < g->count; i++)
         if (g->nodes[i]->op != &op_input && !stands_in_place(g, g->nodes[i]))
             s->names[i] = fresh(p, g->nodes[i]);
+}
+
+static void add_params(printer *p, const scope *s)
+{
+    const int count = graph_param_count(s->graph);
+
+    if (count == 0)
+        return;
+    json_begin(&p->json, "params", '[');
+    for (int i = 0; i < count; i++)
+        json_string(&p->json, NULL, s->names[s->graph->inputs[i].node->id]);
+    json_end(&p->json, ']');
 }
 
 static void add_inputs(printer *p, const graph *g)
@@ -317,6 +349,8 @@ static void add_graph(printer *p, const graph *g, const scope *outer, const char
     json_begin(&p->json, key, '{');
     if (outer == NULL)
         add_inputs(p, g);
+    else
+        add_params(p, &s);
     json_begin(&p->json, "nodes", '{');
     for (int i = 0; i < g->count; i++)
         if (g->nodes[i]->op != &op_input && s.names[i] != NULL)

@@ -97,7 +97,7 @@ size_t wire_count(const wire_value *v)
 
 const wire_value *wire_first(const wire_value *v)
 {
-    return has_children(v) ? v->children.first : NULL;
+    return v != NULL && has_children(v) ? v->children.first : NULL;
 }
 
 const wire_value *wire_next(const wire_value *v)
@@ -127,7 +127,7 @@ static const wire_value *find_member(const wire_value *v, const char *key, size_
 
 const wire_value *wire_member(const wire_value *v, const char *key)
 {
-    return v->type == WIRE_OBJECT ? find_member(v, key, strlen(key)) : NULL;
+    return v != NULL && v->type == WIRE_OBJECT ? find_member(v, key, strlen(key)) : NULL;
 }
 
 /* ---- Complaints ------------------------------------------------------------------ */

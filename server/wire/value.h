@@ -65,7 +65,7 @@ const tensor *wire_tensor(const wire_value *v);
 size_t wire_count(const wire_value *v);
 
 /* The first item or member, and the one after v in the same list or object; NULL
- * if there is none. Members come in the order of the body. */
+ * if there is none, and for no value. Members come in the order of the body. */
 const wire_value *wire_first(const wire_value *v);
 const wire_value *wire_next(const wire_value *v);
 
@@ -75,7 +75,7 @@ const wire_value *wire_parent(const wire_value *v);
 /* The name of a member; NULL for items of lists and the root. */
 const char *wire_key(const wire_value *v);
 
-/* The member of that name; NULL if there is none or v is no object. */
+/* The member of that name; NULL if there is none or v is no object, or NULL. */
 const wire_value *wire_member(const wire_value *v, const char *key);
 
 /* ---- Complaints ------------------------------------------------------------------ */

@@ -35,7 +35,7 @@ static void every_row_has_exactly_one_meaning(void **state)
         const bool indexes = op->view != NULL && op->run != NULL; /* getitem: by its inputs */
         const int meanings = (op->pattern != NULL) + (op->reduce != NULL) + (op->view != NULL) +
                              (op->run != NULL) - indexes + (op->lower != NULL) +
-                             (op->control != CONTROL_NONE);
+                             (op->control != CONTROL_NONE) + ((op->traits & OP_FORM) != 0);
 
         if (meanings != 1)
             fail_msg("%s has %d meanings", op->name, meanings);
@@ -63,7 +63,7 @@ static void every_row_has_a_gradient_or_says_it_has_none(void **state)
 
     (void)state;
     for (size_t i = 0; i < count; i++) {
-        bool any = all[i]->lower != NULL || (all[i]->traits & OP_CONTROL) != 0;
+        bool any = all[i]->lower != NULL || op_takes_functions(all[i]);
 
         for (int k = 0; k < OP_INPUTS; k++)
             any = any || all[i]->grad[k] != NULL;

@@ -467,7 +467,7 @@ static const node *loop_for_rounds(const evaluation *e, const graph *g, const bo
     for (int i = 0; i < g->count; i++) {
         const node *n = g->nodes[i];
 
-        if (!needed[i] || !rounds_needed(n) || !attrs_known(n))
+        if (!needed[i] || !rounds_needed(n) || !known_attrs(n))
             continue;
         *inputs = leaf_values(e, g, n);
         if (*inputs != NULL)

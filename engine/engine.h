@@ -10,6 +10,7 @@
 #pragma once
 
 #include "engine/exec/exec.h"
+#include "engine/grad/grad.h"
 #include "engine/graph/view.h"
 #include "engine/rewrite/rewrite.h"
 

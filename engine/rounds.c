@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "engine/known.h"
+
 enum { WHILE_CONDITION, WHILE_BODY };
 enum { SCAN_BODY, SCAN_CARRIES, SCAN_LENGTH };
 
@@ -20,21 +22,12 @@ typedef struct loop {
     int64_t count;        /* of rounds so far */
 } loop;
 
-static bool types_known(const graph *g)
-{
-    for (int i = 0; i < g->count; i++)
-        for (int k = 0; k < g->nodes[i]->output_count; k++)
-            if (!shape_is_known(&g->nodes[i]->types[k].shape))
-                return false;
-    return true;
-}
-
 bool rounds_needed(const node *n)
 {
     if (n->op->control != CONTROL_WHILE && n->op->control != CONTROL_SCAN)
         return false;
     for (int i = 0; i < n->op->attr_count; i++)
-        if (n->attrs[i].kind == ATTR_GRAPH && !types_known(n->attrs[i].graph))
+        if (n->attrs[i].kind == ATTR_GRAPH && !known_graph(n->attrs[i].graph))
             return true;
     return false;
 }

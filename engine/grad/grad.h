@@ -32,7 +32,7 @@
  * was stretched, sum_to finds out when it runs.
  *
  * Reading order: grad.h, private.h, grad.c, path.c, row.c, fit.c, control.c, loops.c, pieces.c,
- * check.c. */
+ * separate.c, check.c. */
 #pragma once
 
 #include "engine/lang/lang.h"
@@ -47,6 +47,13 @@
  * (the computed start of a linspace); errors of building the texts, ERR_GRAPH_SIZE among
  * them. Time and nodes are proportional to the nodes between ys and wrt. */
 bool grad_build(graph *g, const gradient_query *query, value *gradients, error *err);
+
+/* A graph in a of its own, whose outputs are the gradients of the sum of y for
+ * each of the wrt, under the names grad_names; its inputs are those of g that they need, in
+ * g's order. Operations that are graphs themselves are in place. To be released like any
+ * graph. NULL and an error of grad_build. */
+graph *grad_graph(const graph *g, value y, const value *wrt, const char *const *grad_names,
+                  int count, arena *a, error *err);
 
 /* Whether the row's gradient texts can be read, built for the row's example (its inputs
  * as float64) and give what fits the inputs. An error that says which text is wrong, if

@@ -73,29 +73,66 @@ bool define_build(graph *definition, const op_def *op, const value *inputs, erro
 
 /* ---- In place ------------------------------------------------------------------------------- */
 
+static bool copy_inline(graph_map *map, const graph *from, graph *to, error *err);
+
+/* The definition of a node in its place. */
+static bool copy_definition(graph_map *map, node *n, graph *to, error *err)
+{
+    graph_map *inner = graph_map_new(n->definition, to);
+
+    for (int k = 0; k < n->definition->input_count; k++)
+        graph_map_set(inner, n->definition->inputs[k],
+                      graph_map_get(map, n->definition->captured[k]));
+    if (!copy_inline(inner, n->definition, to, err))
+        return false;
+    for (int k = 0; k < n->output_count; k++)
+        graph_map_set(map, (value){n, k}, graph_map_get(inner, n->definition->outputs[k]));
+    return true;
+}
+
+/* A node with functions, in which definitions are in place. */
+static bool copy_control(graph_map *map, node *n, graph *to, error *err)
+{
+    value *inputs = arena_array(to->arena, (size_t)n->input_count + 1, sizeof *inputs);
+    attr *attrs = arena_array(to->arena, (size_t)n->op->attr_count + 1, sizeof *attrs);
+    value outputs[OP_OUTPUTS];
+
+    for (int i = 0; i < n->input_count; i++)
+        inputs[i] = graph_map_get(map, n->inputs[i]);
+    memcpy(attrs, graph_map_attrs(map, n), (size_t)n->op->attr_count * sizeof *attrs);
+    for (int i = 0; i < n->op->attr_count; i++) {
+        const graph *f = n->attrs[i].graph;
+        graph_map *inner;
+
+        if (n->attrs[i].kind != ATTR_GRAPH)
+            continue;
+        attrs[i].graph = graph_begin_function(to, n, inputs, i, &inner, err);
+        if (attrs[i].graph == NULL || !copy_inline(inner, f, attrs[i].graph, err))
+            return false;
+        for (int k = 0; k < f->output_count; k++)
+            graph_add_output(attrs[i].graph, graph_map_get(inner, f->outputs[k]));
+    }
+    if (graph_apply(to, n->op, inputs, graph_own_inputs(n), attrs, outputs, err) == NULL)
+        return false;
+    for (int k = 0; k < n->output_count; k++)
+        graph_map_set(map, (value){n, k}, outputs[k]);
+    return true;
+}
+
 /* Copies the nodes of `from` that are not mapped yet, definitions in place. Recursion is
- * as deep as stored graphs call each other, which is bounded where they are read. */
+ * as deep as stored graphs call each other and functions nest, which is bounded where they
+ * are read. */
 static bool copy_inline(graph_map *map, const graph *from, graph *to, error *err)
 {
     for (int i = 0; i < from->count; i++) {
         node *n = from->nodes[i];
-        graph_map *inner;
 
         if (graph_map_get(map, (value){n, 0}).node != NULL)
             continue;
-        if (n->op->body == NULL) {
-            if (!graph_map_copy(map, n, err))
-                return false;
-            continue;
-        }
-        inner = graph_map_new(n->definition, to);
-        for (int k = 0; k < n->definition->input_count; k++)
-            graph_map_set(inner, n->definition->inputs[k],
-                          graph_map_get(map, n->definition->captured[k]));
-        if (!copy_inline(inner, n->definition, to, err))
+        if (!(n->op->body != NULL              ? copy_definition(map, n, to, err)
+              : n->op->control != CONTROL_NONE ? copy_control(map, n, to, err)
+                                               : graph_map_copy(map, n, err)))
             return false;
-        for (int k = 0; k < n->output_count; k++)
-            graph_map_set(map, (value){n, k}, graph_map_get(inner, n->definition->outputs[k]));
     }
     return true;
 }

@@ -453,6 +453,23 @@ static bool run_identity(tracer *tr, const arguments *args, lang_value *result, 
     return true;
 }
 
+/* group(a, b, ..): its arguments as a tuple; from a graph they come as one list. */
+static bool run_group(tracer *tr, const arguments *args, lang_value *result, error *err)
+{
+    static const char *const names[] = {"inputs"};
+    const lang_value *given = args->values;
+    int count = args->count;
+
+    if (args->keyword_count > 0) {
+        if (!builtin_take("group", args, names, 1, 1, &given, err))
+            return false;
+        count = given->kind == LANG_TUPLE ? given->sequence->count : 1;
+        given = given->kind == LANG_TUPLE ? given->sequence->items : given;
+    }
+    *result = tracer_sequence(tr, LANG_TUPLE, given, count);
+    return count > 0 || error_set(err, ERR_ARGUMENT, "group needs something to group");
+}
+
 lang_value lang_identity(void)
 {
     static const lang_builtin identity = {"identity", run_identity};
@@ -484,6 +501,7 @@ static const lang_builtin builtins[] = {
     {"fori_loop", loop_fori},
     {"map", loop_map},
     {"case", loop_case},
+    {"group", run_group},
 };
 
 const lang_builtin *builtin_find(const char *name)

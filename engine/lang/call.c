@@ -164,6 +164,10 @@ bool call_op(tracer *tr, const op_def *op, const arguments *args, lang_value *re
     bound_call call = {0};
     const node *n;
 
+    if ((op->traits & OP_FORM) != 0)
+        return error_set(err, ERR_ARGUMENT,
+                         "%s is an operation of graph JSON; programs have cond and while_loop",
+                         op->name);
     if (!(op->body == NULL ? bind_call(tr, op, args, &call, err)
                            : bind_defined(tr, op, args, &call, err)))
         return false;

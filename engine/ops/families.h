@@ -10,7 +10,7 @@ typedef struct op_family {
 
 extern const op_family elementwise_family, casting_family, reduction_family, movement_family,
     indexing_family, joining_family, creation_family, random_family, linalg_family,
-    definition_family, control_family, form_family;
+    definition_family, control_family, form_family, dataflow_family;
 
 /* Reads op->signature into op->params. The signature is ours: a fault in it stops
  * the process with a message. */

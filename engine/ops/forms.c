@@ -34,6 +34,15 @@ static op_def rows[] = {
         .gives = "2",
     },
     {
+        .name = "group",
+        .family = "Control flow",
+        .signature = "inputs: tensors",
+        .traits = OP_FORM,
+        .doc = "All its inputs, as a tuple: to fetch them by one name.",
+        .example = "group(1, [2.0, 3.0])",
+        .gives = "(1, [2.0, 3.0])",
+    },
+    {
         .name = "grad",
         .family = "Derivatives",
         .signature = "f: graph, x: tensors",
@@ -86,6 +95,70 @@ static op_def rows[] = {
         .doc = "The jacobian of f at x times the vector v: how f(x) changes as x moves along v.",
         .example = "jvp(lambda x: x**2, [1.0, 2.0], [1.0, 10.0])",
         .gives = "[2.0, 40.0]",
+    },
+    /* ---- Of graph JSON: what dataflow graphs make loops and choices of ---- */
+    {
+        .name = "switch",
+        .family = "Dataflow",
+        .signature = "data, pred",
+        .outputs = 2,
+        .traits = OP_FORM | OP_DATAFLOW,
+        .doc =
+            "In graph JSON: the data on output 1 if the predicate is true, else on output 0; what "
+            "follows up to a merge becomes a branch of cond.",
+        .example = "cond(True, lambda: 1, lambda: 2)",
+        .gives = "1",
+    },
+    {
+        .name = "merge",
+        .family = "Dataflow",
+        .signature = "inputs: tensors",
+        .outputs = 2,
+        .traits = OP_FORM | OP_DATAFLOW,
+        .doc =
+            "In graph JSON: whichever of two values is there, and which one it is; they come from "
+            "both sides of a switch, or from enter and next_iteration.",
+        .example = "cond(True, lambda: 1, lambda: 2)",
+        .gives = "1",
+    },
+    {
+        .name = "enter",
+        .family = "Dataflow",
+        .signature = "data, frame_name: text = loop, is_constant: bool = False",
+        .traits = OP_FORM | OP_DATAFLOW,
+        .doc = "In graph JSON: a value as it goes into the loop of this name, as a variable if it "
+               "goes to a merge.",
+        .example = "while_loop(lambda i: i < 3, lambda i: i + 1, 0)",
+        .gives = "3",
+    },
+    {
+        .name = "leave",
+        .aliases = "exit",
+        .family = "Dataflow",
+        .signature = "data",
+        .traits = OP_FORM | OP_DATAFLOW,
+        .doc =
+            "In graph JSON: a loop variable when the loop has ended, from output 0 of its switch.",
+        .example = "while_loop(lambda i: i < 3, lambda i: i + 1, 0)",
+        .gives = "3",
+    },
+    {
+        .name = "next_iteration",
+        .family = "Dataflow",
+        .signature = "data",
+        .traits = OP_FORM | OP_DATAFLOW,
+        .doc = "In graph JSON: a loop variable for the next step, on its way back to the merge.",
+        .example = "while_loop(lambda i: i < 3, lambda i: i + 1, 0)",
+        .gives = "3",
+    },
+    {
+        .name = "loop_cond",
+        .family = "Dataflow",
+        .signature = "pred",
+        .traits = OP_FORM | OP_DATAFLOW,
+        .doc = "In graph JSON: the predicate of a loop, the same value.",
+        .example = "while_loop(lambda i: i < 3, lambda i: i + 1, 0)",
+        .gives = "3",
     },
 };
 

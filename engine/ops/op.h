@@ -201,9 +201,10 @@ typedef enum op_traits {
     OP_DENSE = 1 << 5,      /* run wants its inputs dense */
     OP_CONTROL = 1 << 6,    /* has sub-graphs */
     OP_FORM = 1 << 10,      /* the language makes other operations of a call (forms.c) */
+    OP_DATAFLOW = 1 << 11,  /* a form of graph JSON, which makes control flow of it (forms.c) */
     OP_REPORTS = 1 << 3,    /* kernels of integers set kernel_flags: never on padding */
     OP_SHAPE_ONLY = 1 << 4, /* the result follows from the inputs' types alone */
-    OP_LIMITS = 1 << 10,    /* bare integers beyond the first input's type limit nothing */
+    OP_LIMITS = 1 << 12,    /* bare integers beyond the first input's type limit nothing */
     OP_ASSIGNS = 1 << 9,    /* the last input becomes elements of the first one's type */
     OP_NO_BOOL = 1 << 8,    /* refuses bool rather than computing it as int8 */
     OP_INTS_TO_F64 = 1 << 7 /* integers are computed as float64, however small */

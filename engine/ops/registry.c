@@ -8,9 +8,9 @@
 #include "engine/ops/families.h"
 
 static const op_family *const families[] = {
-    &elementwise_family, &casting_family,    &reduction_family, &movement_family,
-    &indexing_family,    &joining_family,    &creation_family,  &random_family,
-    &linalg_family,      &definition_family, &control_family,   &form_family,
+    &elementwise_family, &casting_family,  &reduction_family, &movement_family, &indexing_family,
+    &joining_family,     &creation_family, &random_family,    &linalg_family,   &definition_family,
+    &control_family,     &form_family,     &dataflow_family,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 

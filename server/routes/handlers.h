@@ -22,6 +22,10 @@ route_handle eval_handle, run_handle;
 route_open graph_open;
 route_handle graph_put, graph_get, graph_delete, graphs_list;
 
+/* graph_grad.c: graphs of gradients */
+route_open grad_open;
+route_handle grad_handle;
+
 /* variables.c, variable_meta.c, variable_attributes.c: named tensors */
 route_open variable_open, attributes_open;
 route_handle variable_get, variable_put, variable_delete, variable_meta, variables_list,

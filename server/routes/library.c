@@ -119,6 +119,17 @@ static bool find_op(void *context, const char *name, const op_def **result, erro
     return library_find(((own_scope *)context)->library, name, result, err);
 }
 
+static const lang_scope *own_scope_new(library *l)
+{
+    own_scope *own = arena_alloc(l->arena, sizeof *own);
+    lang_scope *scope = arena_alloc(l->arena, sizeof *scope);
+
+    own->library = l;
+    table_init(&own->values, l->arena);
+    *scope = (lang_scope){own, resolve, nearest, find_op, resolve};
+    return scope;
+}
+
 /* ---- Building ----------------------------------------------------------------------------- */
 
 static int input_index(const graph *g, const char *name)
@@ -198,12 +209,9 @@ static bool add_results(library_graph *b, error *err)
 static bool build(library *l, library_graph *b, error *err)
 {
     const int64_t nodes = l->services->config->graph_nodes_max;
-    own_scope own = {.library = l};
-    const lang_scope scope = {&own, resolve, nearest, find_op, resolve};
     const source_options options = {
-        .scope = &scope, .mode = DECLARED_ONLY, .budget = l->budget, .keep_calls = true};
+        .scope = own_scope_new(l), .mode = DECLARED_ONLY, .budget = l->budget, .keep_calls = true};
 
-    table_init(&own.values, l->arena);
     b->graph = graph_new(l->arena, NULL);
     b->graph->node_limit = nodes < INT32_MAX ? (int)nodes : INT32_MAX;
     l->graphs = arena_grow(l->arena, l->graphs, l->graph_count, &l->graph_room, sizeof *l->graphs);

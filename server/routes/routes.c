@@ -15,7 +15,7 @@
         ERR_OVERFLOW, ERR_PLAN_MEMORY, ERR_MEMORY_BUSY
 #define EVALUATION_ERRORS BODY_ERRORS, ERR_SYNTAX, ERR_UNKNOWN_NAME, ERR_UNKNOWN_OP, \
         ERR_UNKNOWN_ATTR, ERR_ARGUMENT, ERR_SHAPE, ERR_DTYPE, ERR_INDEX, ERR_AXIS, ERR_LINALG, \
-        ERR_CYCLE, ERR_GRAPH_SIZE, ERR_RESULT_SIZE, ERR_WORK, ERR_LOOP, \
+        ERR_CYCLE, ERR_GRAPH_SIZE, ERR_RESULT_SIZE, ERR_WORK, ERR_LOOP, ERR_OUT_OF_RANGE, \
         ERR_NOT_IMPLEMENTED
 
 /* What building a graph can meet. */
@@ -162,6 +162,13 @@ static const route table[] = {
         .query = "format",
         .errors = {EVALUATION_ERRORS, WRITE_ERRORS, ERR_NOT_FOUND, ERR_INTEGRITY},
         .summary = "Evaluates a stored graph, or any part of it, and updates variables with the results.",
+    },
+    {
+        .method = "POST", .pattern = "/v1/graphs/{name}/grad", .open = grad_open,
+        .handle = grad_handle, .traits = ROUTE_WORKER, .takes = JSON, .takes_schema = "GradRequest",
+        .gives = JSON, .gives_schema = "GradAnswer", .query = "durability",
+        .errors = {GRAPH_ERRORS, WRITE_ERRORS, ERR_NOT_FOUND, ERR_INTEGRITY},
+        .summary = "A graph that computes gradients of a stored graph; stored too, if a name is given.",
     },
     /* ---- For people ---- */
     {

@@ -17,7 +17,7 @@ static bool note_reference(reading *r, int at, const wire_value *v, error *err)
     if (!reading_locate(r, r->items[at].frame, ref, &p, err))
         return false;
     if (p.item >= 0)
-        reading_add_edge(r, at, p.item);
+        reading_add_edge(r, at, p.item, p.output);
     return true;
 }
 
@@ -51,7 +51,8 @@ static bool convert_reference(reading *r, const item *x, const wire_value *ref, 
     value v;
     place p;
 
-    if (!reading_locate(r, x->frame, ref, &p, err) || !reading_value(r, &p, &v, err))
+    if (!reading_locate(r, x->frame, ref, &p, err) ||
+        !reading_value(r, &p, r->frames[x->frame]->graph, &v, err))
         return false;
     if (value_type(v)->shape.rank != 0)
         return wire_fault(ref, err, ERR_ARGUMENT,

@@ -1,17 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes of a graph object as nodes of a graph. */
+#include <string.h>
+
 #include "server/wire/graph_private.h"
 
-bool reading_value(reading *r, const place *p, value *result, error *err)
+/* Whether a node may be used in g: it is in g or around it. */
+static bool is_visible(const node *n, const graph *g)
 {
+    while (g != NULL && n->graph != g)
+        g = g->outer;
+    return g != NULL;
+}
+
+place reading_target(const reading *r, place p)
+{
+    for (int steps = 0; steps < r->item_count; steps++) { /* there may be a cycle yet */
+        const item *x = p.item >= 0 ? &r->items[p.item] : NULL;
+
+        if (x == NULL || x->kind != ITEM_ALIAS || x->arguments[0].constant != NULL)
+            break;
+        p = x->arguments[0].place;
+    }
+    return p;
+}
+
+/* An item that stands for a constant. */
+static bool is_constant(const item *x)
+{
+    return x->kind == ITEM_ALIAS && x->arguments[0].constant != NULL;
+}
+
+bool reading_value(reading *r, const place *from, graph *g, value *result, error *err)
+{
+    const place target = reading_target(r, *from), *p = &target;
     const item *x = p->item >= 0 ? &r->items[p->item] : NULL;
 
     *result = p->outside;
     if (x == NULL)
         return true;
-    if (p->output >= x->output_count)
+    if (is_constant(x)) {
+        *result = graph_constant(g, x->arguments[0].constant, err);
+        return result->node != NULL;
+    }
+    if (x->outputs != NULL && p->output >= x->output_count)
         return error_set(err, ERR_ARGUMENT, "'%s:%d': the node has %d output%s", x->name, p->output,
                          x->output_count, x->output_count == 1 ? "" : "s");
+    if (x->outputs == NULL || !is_visible(x->outputs[p->output].node, g))
+        return error_set(err, ERR_ARGUMENT,
+                         "'%s' is inside a branch or loop; outside of it there is what merge or "
+                         "leave gives",
+                         x->name);
     *result = x->outputs[p->output];
     return true;
 }
@@ -21,23 +59,24 @@ bool reading_value(reading *r, const place *p, value *result, error *err)
 bool reading_check_count(const item *x, error *err)
 {
     const op_def *op = x->op;
+    bool list = false;
     int least = 0, most = 0;
 
     for (int i = 0; i < op->param_count; i++) {
         const op_param *p = &op->params[i];
 
-        if (p->kind == PARAM_TENSORS && !op_is_captured(op, p))
-            most = x->argument_count;
+        if (p->kind == PARAM_TENSORS)
+            list = list || !op_is_captured(op, p);
         else if (p->kind == PARAM_TENSOR) {
             least += !p->has_default;
             most++;
         }
     }
-    if (x->argument_count >= least && x->argument_count <= most)
+    if (x->argument_count >= least && (list || x->argument_count <= most))
         return true;
     return error_set(err, ERR_ARGUMENT, "%s takes %d%s argument%s, got %d", op->name, least,
-                     op->input_count < 0 || most > least ? " or more" : "",
-                     least == 1 && most == 1 ? "" : "s", x->argument_count);
+                     list || most > least ? " or more" : "",
+                     least == 1 && most == 1 && !list ? "" : "s", x->argument_count);
 }
 
 static bool missing_argument(const item *x, int i, error *err)
@@ -56,7 +95,7 @@ bool reading_argument_value(reading *r, const item *x, int i, value *result, err
     if (a->missing)
         return missing_argument(x, i, err);
     if (a->constant == NULL)
-        return reading_value(r, &a->place, result, err);
+        return reading_value(r, &a->place, r->frames[x->frame]->graph, result, err);
     *result = graph_constant(r->frames[x->frame]->graph, a->constant, err);
     return result->node != NULL;
 }
@@ -109,13 +148,33 @@ static bool build_node(reading *r, item *x, error *err)
     return true;
 }
 
+/* What a merge gives: the value, and which of its arguments it is. */
+static bool build_chosen(reading *r, item *x, error *err)
+{
+    static const char where[] = "where";
+    graph *g = r->frames[x->frame]->graph;
+    const int32_t sides[2] = {x->flag, !x->flag};
+    value choice[3];
+
+    x->output_count = 2;
+    if (!reading_argument_value(r, x, 0, &x->outputs[0], err) ||
+        !reading_argument_value(r, x, 1, &choice[0], err))
+        return false;
+    for (int i = 0; i < 2; i++)
+        choice[1 + i] = graph_scalar(g, DT_I32, &sides[i], false, err);
+    return !error_is_set(err) && graph_apply(g, op_find(where, strlen(where)), choice, 3, NULL,
+                                             x->outputs + 1, err) != NULL;
+}
+
 bool reading_build(reading *r, int at, error *err)
 {
     item *x = &r->items[at];
 
-    if (x->object == NULL)
-        return true; /* a parameter, which its frame sets */
+    if (x->kind == ITEM_PARAMETER || x->kind == ITEM_ALIAS || x->kind == ITEM_STRANDED)
+        return true;
     x->outputs = arena_array(r->arena, OP_OUTPUTS, sizeof *x->outputs);
+    if (x->kind == ITEM_CHOSEN)
+        return build_chosen(r, x, err);
     if (!(x->op == &op_constant       ? build_constant(r, x, err)
           : x->op->body != NULL       ? reading_build_call(r, x, err)
           : op_takes_functions(x->op) ? reading_build_functions(r, x, err)

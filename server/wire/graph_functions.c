@@ -10,16 +10,24 @@
 
 /* ---- Parameters ------------------------------------------------------------------------ */
 
+void reading_add_param(reading *r, int at, int number)
+{
+    frame *f = r->frames[at];
+
+    f->params =
+        arena_grow(r->arena, f->params, (size_t)f->param_count, &f->param_room, sizeof *f->params);
+    f->params[f->param_count++] = number;
+}
+
 static bool add_param(reading *r, int at, const char *written, const wire_value *v, error *err)
 {
     const char *name = name_normalise(r->arena, written, strlen(written), err);
     const int number = name == NULL ? 0 : reading_add_item(r, NULL, name, false, at);
-    frame *f = r->frames[at];
 
     if (name == NULL)
         return wire_fault_at(v, err);
-    f->first_param = f->param_count == 0 ? number : f->first_param;
-    f->param_count++;
+    r->items[number].kind = ITEM_PARAMETER;
+    reading_add_param(r, at, number);
     return reading_name_item(r, at, name, number, v, err);
 }
 
@@ -74,9 +82,9 @@ static bool take_argument(frame *f, item *param, value given, error *err)
 {
     const declaration *d = f->declared != NULL ? table_get(&f->declared->types, param->name) : NULL;
 
-    param->outputs = arena_alloc(f->reading->arena, sizeof *param->outputs);
-    param->outputs[0] = given;
-    param->output_count = 1;
+    param->outputs = arena_array(f->reading->arena, 2, sizeof *param->outputs);
+    param->outputs[0] = param->outputs[1] = given; /* a switch's side 1 is one, too */
+    param->output_count = param->op != NULL && param->op->outputs == 2 ? 2 : 1;
     name_param(f, param, given);
     return d == NULL || declaration_take(f->graph, d, param->name, &f->declared->lengths,
                                          &param->outputs[0], err);
@@ -91,7 +99,7 @@ static bool take_arguments(frame *f, const value *arguments, int count, error *e
     if (f->declared != NULL)
         table_init(&f->declared->lengths, f->reading->arena);
     for (int i = 0; i < count; i++)
-        if (!take_argument(f, &f->reading->items[f->first_param + i], arguments[i], err))
+        if (!take_argument(f, &f->reading->items[f->params[i]], arguments[i], err))
             return reading_fault_at(NULL, f->object, err);
     return true;
 }
@@ -110,7 +118,7 @@ static bool build(const lang_native *function, graph *g, const value *arguments,
                           OP_OUTPUTS, f->output_count);
     *output_count = f->output_count;
     for (int i = 0; i < f->output_count; i++) {
-        if (!reading_value(f->reading, &f->outputs[i], &outputs[i], err))
+        if (!reading_value(f->reading, &f->outputs[i], g, &outputs[i], err))
             return reading_fault_at(NULL, wire_member(f->object, "outputs"), err);
         outputs[i] = graph_capture(g, outputs[i], err);
         if (outputs[i].node == NULL)
@@ -129,12 +137,11 @@ static bool add_function(reading *r, int at, const wire_value *object, error *er
 
     if (f == NULL || !read_params(r, number, err) || !reading_outputs(r, number, NULL, err))
         return false;
-    f->function = (lang_native){.context = f, .build = build};
     for (int i = 0; i < f->count; i++)
-        reading_add_edge(r, at, f->first + i);
+        reading_add_edge(r, at, f->first + i, -1);
     for (int i = 0; i < f->output_count; i++)
         if (f->outputs[i].item >= 0)
-            reading_add_edge(r, at, f->outputs[i].item);
+            reading_add_edge(r, at, f->outputs[i].item, f->outputs[i].output);
     r->items[at].frame_count++;
     return true;
 }
@@ -182,6 +189,7 @@ static lang_value next_function(call *c)
 {
     frame *f = c->reading->frames[c->item->first_frame + c->frames++];
 
+    f->function = (lang_native){.context = f, .build = build};
     return (lang_value){.kind = LANG_NATIVE, .native = &f->function};
 }
 
@@ -269,6 +277,13 @@ static bool takes_pairs(const op_def *op)
     return false;
 }
 
+/* Functions made of dataflow nodes are not written anywhere. */
+static bool is_given(const call *c, const op_param *p, const wire_value *written)
+{
+    return p->kind == PARAM_TENSOR || p->kind == PARAM_TENSORS || written != NULL ||
+           (p->kind == PARAM_GRAPH && c->item->object == NULL);
+}
+
 static bool take_param(call *c, const op_param *p, error *err)
 {
     const op_def *op = c->item->op;
@@ -280,7 +295,7 @@ static bool take_param(call *c, const op_param *p, error *err)
         return true;
     if (p->kind == PARAM_TENSORS && takes_pairs(op))
         return true; /* they are taken with their functions */
-    if (p->kind != PARAM_TENSOR && p->kind != PARAM_TENSORS && written == NULL)
+    if (!is_given(c, p, written))
         return p->has_default ||
                error_set(err, ERR_ARGUMENT, "%s needs the attribute '%s'", op->name, p->name);
     c->count++;

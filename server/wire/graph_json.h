@@ -9,18 +9,30 @@
  * An argument is a reference ("h", or "q:1" for the second output of q, or {"ref":
  * "q:1"}), a weak scalar, a constant, a node written in place, or null for a tensor
  * that is left out. args are the operation's tensors only; the rest is in attrs, by
- * the parameters' names: a list is a tuple, {"ref": ..} a computed number, an object
- * with nodes a sub-graph, whose names reach into the graph around it. The operation
- * "constant", which only graphs have, gives its one argument a name. Of a stored graph
- * args are the inputs in its order, attrs those that are given by name, and what is left
- * out is the stored variable of that name.
+ * the parameters' names: a list is a tuple, {"ref": ..} a computed number. The operation
+ * "constant" gives its one argument a name. Of a stored graph args are the inputs in its
+ * order, attrs those that are given by name, and what is left out is the stored variable
+ * of that name.
+ *
+ * A function among the attributes is a graph object, whose names reach into the graph
+ * around it. "params" lists the names of its parameters; "inputs" may say their types,
+ * and their names if there are no params:
+ *
+ *     {"op": "scan", "args": [0, "xs"], "attrs": {"f":
+ *         {"params": ["c", "x"], "nodes": {"n": {"op": "add", "args": ["c", "x"]}},
+ *          "outputs": ["n", "c"]}}}
+ *
+ * It gets all values one by one and gives them so: those that are carried, then others.
+ * Instead of functions there may be the nodes of dataflow graphs, switch, merge, enter,
+ * leave and next_iteration (graph_dataflow.h).
  *
  * Reading takes the order of nodes from their references, so the order in the text
  * is free; a cycle is an error that lists it. Nothing here recurs on what a caller
  * wrote: all nodes, however deep they stand, become one flat list first.
  *
- * Reading order: graph_json.h, declared.h, graph_private.h, graph_read.c, graph_call.c,
- * graph_sort.c, graph_build.c, graph_attr.c, graph_write.c. */
+ * Reading order: graph_json.h, declared.h, graph_private.h, graph_read.c, graph_functions.c,
+ * graph_call.c, graph_dataflow.h, graph_dataflow.c, graph_loops.c, graph_branches.c, graph_sort.c,
+ * graph_build.c, graph_attr.c, graph_write.c. */
 #pragma once
 
 #include "server/wire/declared.h"

@@ -11,15 +11,18 @@ typedef struct place {
 } place;
 
 /* A graph object: the whole, or a sub-graph among a node's attributes, which is a function:
- * its items are built anew whenever it is called. */
+ * its items are built anew whenever it is called. Functions without an object are made of
+ * dataflow nodes (graph_dataflow.c). */
 typedef struct frame {
     struct reading *reading;
+    int number;
     const wire_value *object;
-    int outer;                    /* the frame around it; -1 for the whole graph */
-    int first, count;             /* its named nodes, among the items */
-    int first_param, param_count; /* its parameters, before those */
-    table names;                  /* -> int, the index of an item */
-    declared *declared;           /* what is said of its parameters, or NULL */
+    int outer;                /* the frame around it; -1 for the whole graph */
+    int first, count;         /* its named nodes, among the items */
+    int *params, param_count; /* its parameters, items too */
+    size_t param_room;
+    table names;        /* -> int, the index of an item */
+    declared *declared; /* what is said of its parameters, or NULL */
     lang_native function;
     int *order, order_count; /* its items, each after those it needs */
     int output_count;
@@ -37,13 +40,30 @@ typedef struct argument {
 
 typedef enum item_state { ITEM_NEW, ITEM_ENTERED, ITEM_DONE } item_state;
 
+typedef enum item_kind {
+    ITEM_OPERATION,
+    ITEM_PARAMETER, /* of its frame, which sets its outputs */
+    ITEM_ALIAS,     /* all its outputs are its argument 0; it is never built */
+    ITEM_STRANDED,  /* in no branch or loop, and needs what is in one: never built */
+    ITEM_CHOSEN     /* argument 0, and which one it is: 0 or 1 as argument 1 is true or not */
+} item_kind;
+
+/* Another frame that an item is built in. */
+typedef struct also {
+    int frame;
+    struct also *next;
+} also;
+
 /* A node, named or written in place, or a parameter of a sub-graph. */
 typedef struct item {
     const wire_value *object;
     const char *name; /* of the named node that it is or stands in */
     bool named;
     int frame;
-    const op_def *op; /* op_constant, too; NULL for a parameter */
+    also *also;
+    item_kind kind;
+    const op_def *op; /* op_constant, too */
+    bool flag;        /* ITEM_CHOSEN: the order of its sides */
     int argument_count;
     argument *arguments;
     int first_frame, frame_count; /* its sub-graphs, in the order of its attributes */
@@ -53,9 +73,10 @@ typedef struct item {
     value *outputs;
 } item;
 
-/* That an item needs another one. */
+/* That an item needs an output of another one (-1: the item itself). */
 typedef struct edge {
-    int to, next; /* next: the item's edge that was added next, as index + 1 */
+    int to, output;
+    int next; /* the item's edge that was added next, as index + 1 */
 } edge;
 
 typedef struct reading {
@@ -81,8 +102,8 @@ const wire_value *reading_reference(const wire_value *v, bool in_attrs);
 /* Adds what the references among an item's attributes need to its edges. */
 bool reading_attr_references(reading *r, int at, error *err);
 
-/* Item `from` needs item `to`. */
-void reading_add_edge(reading *r, int from, int to);
+/* Item `from` needs an output of item `to`; -1: the item itself. */
+void reading_add_edge(reading *r, int from, int to, int output);
 
 /* The items in an order in which each comes after those it needs; NULL and ERR_CYCLE
  * if there is none. */
@@ -99,10 +120,22 @@ bool reading_build_frame(reading *r, const frame *f, error *err);
 /* Reads the sub-graphs among an item's attributes. */
 bool reading_functions(reading *r, int at, error *err);
 
+/* Makes an item the next parameter of a frame. */
+void reading_add_param(reading *r, int frame, int at);
+
 /* Calls the operation of an item that takes functions. */
 bool reading_build_functions(reading *r, item *x, error *err);
 
+/* ---- graph_dataflow.h: switch, merge, enter, leave, next_iteration ------------------------- */
+
+/* Makes while_loop and cond of the dataflow nodes among the items. ERR_ARGUMENT at the node
+ * that does not fit. */
+bool reading_dataflow(reading *r, error *err);
+
 /* ---- graph_read.c: the lists ------------------------------------------------------------- */
+
+/* A frame for an object, which may be NULL. */
+frame *reading_new_frame(reading *r, const wire_value *object, int outer);
 
 /* Adds a graph object and its named nodes; returns its frame, -1 on an error. */
 int reading_add_frame(reading *r, const wire_value *object, int outer, error *err);
@@ -126,9 +159,12 @@ bool reading_attr(reading *r, const item *x, const wire_value *v, attr *result, 
 /* Whether the item has as many arguments as its operation takes. */
 bool reading_check_count(const item *x, error *err);
 
-/* The value at a place whose item is built. False and ERR_ARGUMENT if the item has
- * fewer outputs. */
-bool reading_value(reading *r, const place *p, value *result, error *err);
+/* The place that one leads to through items that stand for others. */
+place reading_target(const reading *r, place p);
+
+/* The value at a place whose item is built, to be used in g. False and ERR_ARGUMENT if the
+ * item has fewer outputs, or is one of a function that g is not in. */
+bool reading_value(reading *r, const place *p, graph *g, value *result, error *err);
 
 /* Finds the outputs that a frame's object lists; their names as written, unless NULL. */
 bool reading_outputs(reading *r, int frame, const char ***names, error *err);

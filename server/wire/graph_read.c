@@ -49,14 +49,25 @@ static int find_item(const reading *r, int at, const char *name)
     return -1;
 }
 
-static bool locate_outside(reading *r, const char *text, const char *name, place *p, error *err)
+/* The nearest name as seen from a frame. */
+static const char *nearest_name(const reading *r, int at, const char *name)
+{
+    nearest n = nearest_to(name, NEAREST_EDITS);
+
+    for (; at > 0; at = r->frames[at]->outer)
+        nearest_offer_keys(&n, &r->frames[at]->names);
+    return n.word != NULL ? n.word : graph_json_nearest(r->json, name);
+}
+
+static bool locate_outside(reading *r, int at, const char *text, const char *name, place *p,
+                           error *err)
 {
     p->item = -1;
     if (!reading_external(r->json, name, &p->outside, err))
         return false;
     if (p->outside.node == NULL) {
         error_set(err, ERR_UNKNOWN_NAME, "the name '%.60s' is not known", text);
-        return error_did_you_mean(err, graph_json_nearest(r->json, name));
+        return error_did_you_mean(err, nearest_name(r, at, name));
     }
     return p->output == 0 || error_set(err, ERR_ARGUMENT,
                                        "'%.60s': '%s' is one tensor, whose only "
@@ -71,7 +82,7 @@ bool reading_locate(reading *r, int at, const wire_value *v, place *result, erro
     if (!split(r->arena, text, &name, &result->output, err))
         return reading_fault_at(NULL, v, err);
     result->item = find_item(r, at, name);
-    return result->item >= 0 || locate_outside(r, text, name, result, err) ||
+    return result->item >= 0 || locate_outside(r, at, text, name, result, err) ||
            reading_fault_at(NULL, v, err);
 }
 
@@ -93,13 +104,13 @@ bool reading_external(graph_json *j, const char *name, value *result, error *err
 
 /* ---- The lists ------------------------------------------------------------------------- */
 
-void reading_add_edge(reading *r, int from, int to)
+void reading_add_edge(reading *r, int from, int to, int output)
 {
     item *x = &r->items[from];
 
     r->edges =
         arena_grow(r->arena, r->edges, (size_t)r->edge_count, &r->edge_room, sizeof *r->edges);
-    r->edges[r->edge_count++] = (edge){.to = to};
+    r->edges[r->edge_count++] = (edge){.to = to, .output = output};
     *(x->last_edge > 0 ? &r->edges[x->last_edge - 1].next : &x->first_edge) = r->edge_count;
     x->last_edge = r->edge_count;
 }
@@ -135,14 +146,18 @@ static bool add_named(reading *r, int at, const wire_value *node, error *err)
     return reading_name_item(r, at, name, reading_add_item(r, node, name, true, at), node, err);
 }
 
-static frame *new_frame(reading *r, const wire_value *object, int outer)
+frame *reading_new_frame(reading *r, const wire_value *object, int outer)
 {
     frame *f = arena_alloc(r->arena, sizeof *f);
 
     r->frames =
         arena_grow(r->arena, r->frames, (size_t)r->frame_count, &r->frame_room, sizeof *r->frames);
     r->frames[r->frame_count++] = f;
-    *f = (frame){.reading = r, .object = object, .outer = outer, .first = r->item_count};
+    *f = (frame){.reading = r,
+                 .number = r->frame_count - 1,
+                 .object = object,
+                 .outer = outer,
+                 .first = r->item_count};
     table_init(&f->names, r->arena);
     return f;
 }
@@ -158,7 +173,7 @@ int reading_add_frame(reading *r, const wire_value *object, int outer, error *er
         !wire_known_members(object, members, 4, outer < 0 ? "a graph" : "a sub-graph", err) ||
         (nodes != NULL && !wire_expect(nodes, WIRE_OBJECT, err)))
         return -1;
-    f = new_frame(r, object, outer);
+    f = reading_new_frame(r, object, outer);
     for (const wire_value *n = wire_first(nodes); n != NULL; n = wire_next(n))
         if (!add_named(r, at, n, err))
             return -1;
@@ -191,7 +206,10 @@ static bool find_op(reading *r, int at, error *err)
     if (!wire_expect(op, WIRE_STRING, err))
         return false;
     name = wire_string(op, &n);
-    x->op = strcmp(name, op_constant.name) == 0 ? &op_constant : op_find(name, n);
+    x->op =
+        strcmp(name, op_constant.name) == 0 && wire_first(wire_member(x->object, "attrs")) == NULL
+            ? &op_constant
+            : op_find(name, n);
     if (!find_defined(r, x, name, err))
         return reading_fault_at(x, op, err);
     if (x->op != NULL)
@@ -221,7 +239,7 @@ bool reading_argument(reading *r, int at, const wire_value *v, argument *result,
                           "list, a tensor object, a node or null, not %s",
                           wire_type_name(wire_type_of(v)));
     if (result->place.item >= 0)
-        reading_add_edge(r, at, result->place.item);
+        reading_add_edge(r, at, result->place.item, result->place.output);
     return true;
 }
 
@@ -248,8 +266,8 @@ static bool read_item(reading *r, int at, error *err)
 {
     const wire_value *object = r->items[at].object;
 
-    if (object == NULL)
-        return true; /* a parameter */
+    if (r->items[at].kind == ITEM_PARAMETER)
+        return true;
     if (find_op(r, at, err) &&
         (r->items[at].op->body != NULL
              ? reading_call_arguments(r, at, err)
@@ -289,22 +307,35 @@ bool reading_outputs(reading *r, int at, const char ***names, error *err)
     return true;
 }
 
+/* The values of the outputs, which were found before anything was built. */
 static bool set_outputs(reading *r, error *err)
 {
     graph_json *j = r->json;
-    frame *f = r->frames[0];
+    const frame *f = r->frames[0];
 
-    if (!reading_outputs(r, 0, &j->output_names, err))
-        return false;
     j->output_count = f->output_count;
     j->outputs = arena_array(r->arena, (size_t)f->output_count + 1, sizeof *j->outputs);
     for (int i = 0; i < f->output_count; i++)
-        if (!reading_value(r, &f->outputs[i], &j->outputs[i], err))
+        if (!reading_value(r, &f->outputs[i], f->graph, &j->outputs[i], err))
             return reading_fault_at(NULL, wire_member(f->object, "outputs"), err);
     return true;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------ */
+
+/* Puts an item next in the order of every frame that it is built in, or just counts it. */
+static void place_item(reading *r, int at, bool count)
+{
+    const also own = {r->items[at].frame, r->items[at].also};
+
+    for (const also *a = &own; a != NULL; a = a->next) {
+        frame *f = r->frames[a->frame];
+
+        if (!count)
+            f->order[f->order_count] = at;
+        f->order_count++;
+    }
+}
 
 /* Gives every frame its items in an order in which they can be built. */
 static bool order_all(reading *r, error *err)
@@ -314,26 +345,27 @@ static bool order_all(reading *r, error *err)
     if (order == NULL)
         return false;
     for (int i = 0; i < r->item_count; i++)
-        r->frames[r->items[i].frame]->order_count++;
+        place_item(r, i, true);
     for (int i = 0; i < r->frame_count; i++) {
         frame *f = r->frames[i];
 
         f->order = arena_array(r->arena, (size_t)f->order_count + 1, sizeof *f->order);
         f->order_count = 0;
     }
-    for (int i = 0; i < r->item_count; i++) {
-        frame *f = r->frames[r->items[order[i]].frame];
-
-        f->order[f->order_count++] = order[i];
-    }
+    for (int i = 0; i < r->item_count; i++)
+        place_item(r, order[i], false);
     return true;
 }
 
 bool reading_build_frame(reading *r, const frame *f, error *err)
 {
-    for (int i = 0; i < f->order_count; i++)
+    for (int i = 0; i < f->order_count; i++) {
+        item *x = &r->items[f->order[i]];
+
+        x->frame = f->number;
         if (!reading_build(r, f->order[i], err))
-            return reading_fault_at(&r->items[f->order[i]], r->items[f->order[i]].object, err);
+            return reading_fault_at(x, x->object, err);
+    }
     return true;
 }
 
@@ -352,7 +384,8 @@ bool graph_json_read(graph *g, const wire_value *object, const lang_scope *scope
     for (int i = 0; i < r->item_count; i++)
         if (!read_item(r, i, err))
             return false;
-    return order_all(r, err) && reading_build_frame(r, r->frames[0], err) && set_outputs(r, err);
+    return reading_outputs(r, 0, &result->output_names, err) && reading_dataflow(r, err) &&
+           order_all(r, err) && reading_build_frame(r, r->frames[0], err) && set_outputs(r, err);
 }
 
 /* ---- Asking afterwards ------------------------------------------------------------------ */
@@ -368,7 +401,7 @@ bool graph_json_find(graph_json *j, const char *reference, value *result, error 
         return false;
     p.item = find_item(r, 0, name);
     if (p.item >= 0)
-        return reading_value(r, &p, result, err);
+        return reading_value(r, &p, r->frames[0]->graph, result, err);
     return reading_external(j, name, result, err) &&
            (p.output == 0 || result->node == NULL ||
             error_set(err, ERR_ARGUMENT, "'%.60s': its only output is 0", reference));

@@ -71,6 +71,8 @@ const int *reading_sort(reading *r, error *err)
     const size_t n = (size_t)r->item_count + 1;
     walk w = {.r = r};
 
+    for (int i = 0; i < r->item_count; i++)
+        r->items[i].state = ITEM_NEW;
     w.stack = arena_array(r->arena, n, sizeof *w.stack);
     w.next = arena_array(r->arena, n, sizeof *w.next);
     w.order = arena_array(r->arena, n, sizeof *w.order);

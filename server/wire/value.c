@@ -173,7 +173,7 @@ bool wire_fault_at(const wire_value *v, error *err)
 {
     char pointer[WIRE_POINTER_MAX];
 
-    return error_at_pointer(err, "%s", wire_pointer(v, pointer));
+    return v != NULL && error_at_pointer(err, "%s", wire_pointer(v, pointer));
 }
 
 bool wire_fault(const wire_value *v, error *err, error_kind kind, const char *format, ...)
@@ -187,7 +187,7 @@ bool wire_fault(const wire_value *v, error *err, error_kind kind, const char *fo
     vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
     error_set(err, kind, "%s", detail);
-    return v != NULL && wire_fault_at(v, err);
+    return wire_fault_at(v, err);
 }
 
 bool wire_expect(const wire_value *v, wire_type type, error *err)

@@ -83,7 +83,8 @@ const wire_value *wire_member(const wire_value *v, const char *key);
 /* Writes the JSON pointer of v, "" for the root, and returns to. */
 const char *wire_pointer(const wire_value *v, char to[WIRE_POINTER_MAX]);
 
-/* Says that the error, which is set, concerns v, unless it has a pointer; returns false. */
+/* Says that the error, which is set, concerns v, unless it has a pointer; returns false.
+ * v may be NULL: nothing is known. */
 bool wire_fault_at(const wire_value *v, error *err);
 
 /* Sets the error with v's pointer; returns false. v may be NULL: no pointer. */

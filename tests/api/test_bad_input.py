@@ -282,7 +282,7 @@ GRAPHS = [
     (422, "argument-error", {"nodes": {"a": node("cond", True)}}),
     (422, "argument-error", {"nodes": {"a": node("cond", True, true_fn={}, false_fn={})}}),
     (400, "request-invalid", {"nodes": {"a": node("cond", True, true_fn=1, false_fn=2)}}),
-    (400, "unknown-member", {"nodes": {"a": node("cond", True, true_fn={"inputs": {}}, false_fn={})}}),
+    (400, "unknown-member", {"nodes": {"a": node("cond", True, true_fn={"input": {}}, false_fn={})}}),
     (422, "shape-mismatch", {"nodes": {"p": node("constant", [True]), "a": node(
         "cond", "p", true_fn={"outputs": ["p"]}, false_fn={"outputs": ["p"]})}}),
     (422, "argument-error", {"nodes": {"c": node("constant")}}),

@@ -349,6 +349,93 @@ def pictures_are_laid_out_by_dot():
             os.environ["PATH"] = path
 
 
+NET = program("def layer(h, w, b):\n    return tanh(h @ w + b)\nh = layer(x, w, b)\n"
+              "loss = ((h - y) ** 2).mean()\nloss",
+              x={"shape": [None, 3]}, y={"shape": [None, 2]}, w={"shape": [3, 2]}, b={"shape": [2]})
+
+
+def grad(server, name, of, wrt, **members):
+    return server.json("POST", "/v1/graphs/%s/grad" % name, {"of": of, "wrt": wrt, **members})
+
+
+def values(answer):
+    results = answer[1].get("result")
+    results = results if isinstance(results, list) else [results]
+    return [numpy.array(r["data"]) for r in results if r]
+
+
+def close(a, b):
+    return len(a) == len(b) and all(numpy.allclose(x, y, rtol=1e-14, atol=0) for x, y in zip(a, b))
+
+
+def gradients_are_graphs():
+    """They equal those of a program, and can be stored, called, shown and differentiated."""
+    feeds = {"x": [[1., 2, 3], [4, 5, 6]], "y": [[0., 1], [1, 0]], "w": [[.1, .2], [.3, .4], [.5, .6]], "b": [0., .1]}
+    with Server() as server:
+        put(server, "net", NET)
+        status, answer = grad(server, "net", "loss", ["w", "b"], **{"as": "net_grad"})
+        report.check(status == 200 and answer["stored"] == {"net_grad": {"version": 1}}, answer)
+        report.check(answer["graph"]["outputs"] == ["grad_w", "grad_b"], answer)
+        report.check(list(answer["graph"]["inputs"]) == ["x", "w", "b", "y"], answer["graph"]["inputs"])
+        told = server.eval("grad(lambda w, b: ((tanh(x @ w + b) - y) ** 2).mean(), (w, b))", inputs=feeds)
+        ran = run(server, "net_grad", feeds=feeds)
+        report.check(close(values(told), values(ran)), (told, ran))
+        report.check(list(ran[1]["outputs"]) == ["grad_w", "grad_b"], ran)
+        called = server.eval("net_grad(x, w, b, y)", inputs=feeds)
+        report.check(close(values(told), values(called)), called)
+        for query in ("pretty", "dot", "apply", "latex", "debug", "pretty&optimized=true"):
+            report.check(view(server, "net_grad", "view=" + query)[0] == 200, query)
+        # What is differentiated does not change when what it called does.
+        put(server, "net", program("x", x="dscalar"))
+        report.check(close(values(told), values(run(server, "net_grad", feeds=feeds))), "stands by itself")
+        # Second derivatives, by the gradient's own text and with respect to a node.
+        put(server, "cube", program("s = x * x\ne = s * x\ne", x="dscalar"))
+        status, answer = grad(server, "cube", "e", ["x"], **{"as": "slope"})
+        status, answer = grad(server, "slope", answer["graph"]["outputs"][0], ["x"], **{"as": "bend"})
+        report.check(run(server, "bend", feeds={"x": 5.0})[1]["result"]["data"] == 30.0, answer)
+        status, answer = grad(server, "cube", "e", ["s", "x", "x"], **{"as": "parts"})
+        report.check([float(v) for v in values(run(server, "parts", feeds={"x": 5.0}))] == [5.0, 75.0, 75.0], answer)
+
+
+def gradients_of_loops_and_variables():
+    with Server() as server:
+        server.json("PUT", "/v1/variables/v", {"data": [1.0, 2.0]})
+        put(server, "q", program("s = scan(lambda c, t: (c * v.sum() + t, c), 1.0, xs)[0]\ns", xs="dvector"))
+        status, answer = grad(server, "q", "s", ["v"], **{"as": "qg"})
+        told = server.eval("grad(lambda w: scan(lambda c, t: (c * w.sum() + t, c), 1.0, [1., 2., 3.])[0], v)")
+        report.check(close(values(told), values(run(server, "qg", feeds={"xs": [1.0, 2.0, 3.0]}))), (told, answer))
+        put(server, "f", program("def half(z):\n    return z / 2\n"
+                                 "e = scan(lambda c, t: (c + half(t * v).sum(), None), 0.0, xs)[0]\ne", xs="dvector"))
+        report.check(grad(server, "f", "e", ["v"], **{"as": "fg"})[0] == 200, "a function of the program in a loop")
+        report.check(values(run(server, "fg", feeds={"xs": [1.0, 2.0]}))[0].tolist() == [1.5, 1.5], "its gradient")
+
+
+def gradients_that_cannot_be_are_refused():
+    with Server() as server:
+        put(server, "net", NET)
+        put(server, "two", program("e = (a + b).sum()\ni = n * 2\ne", a="dvector", b="dvector", c="dvector", n="iscalar"))
+        server.json("PUT", "/v1/variables/taken", 1.0)
+        for answer, code, says in (
+                (grad(server, "net", "h", ["w"]), "shape-mismatch", "'h' has shape [?, 2]"),
+                (grad(server, "net", "los", ["w"]), "unknown-name", "did you mean loss"),
+                (grad(server, "net", "loss", ["w", "bb"]), "unknown-name", "'bb'"),
+                (grad(server, "net", "loss", []), "request-invalid", "'wrt'"),
+                (grad(server, "net", "loss", ["w"], at="g"), "unknown-member", "'at'"),
+                (grad(server, "nett", "loss", ["w"]), "not-found", "There is no graph 'nett'"),
+                (grad(server, "two", "e", ["c"]), "value-error", "depends on 'c'"),
+                (grad(server, "two", "e", ["n"]), "dtype-mismatch", ""),
+                (grad(server, "two", "i", ["n"]), "dtype-mismatch", ""),
+                (grad(server, "net", "loss", ["w"], **{"as": "taken"}), "name-taken", "variable"),
+                (grad(server, "net", "loss", ["w"], **{"as": "9x"}), "name-invalid", "")):
+            report.check(answer[1].get("code") == code and says in answer[1].get("detail", ""), answer)
+        report.check(grad(server, "net", "los", ["w"])[1]["pointer"] == "/of", "pointer")
+        report.check(grad(server, "net", "loss", ["w", "bb"])[1]["pointer"] == "/wrt/1", "pointer")
+        status, headers, _ = server.request("POST", "/v1/graphs/net/grad",
+                                            json.dumps({"of": "loss", "wrt": ["w"], "as": "net"}),
+                                            {"Content-Type": "application/json", "If-None-Match": "*"})
+        report.check(status == 412, "a condition on the name that is stored")
+
+
 def texts_are_kept_as_sent():
     with Server() as server:
         body = '{ "program" : "x + \\"a\\\\\\" b\\"  if False else x",\n "inputs": {"x": "dscalar"} }'
@@ -368,7 +455,8 @@ def main():
                  options_are_those_of_eval, eval_has_givens, preconditions_hold, bad_graphs_are_refused,
                  broken_dependencies_are_told,
                  feeds_reach_what_is_called, growth_is_bounded, views_say_the_same,
-                 a_branch_that_is_not_taken_does_not_fail, pictures_are_laid_out_by_dot, texts_are_kept_as_sent):
+                 a_branch_that_is_not_taken_does_not_fail, pictures_are_laid_out_by_dot,
+                 gradients_are_graphs, gradients_of_loops_and_variables, gradients_that_cannot_be_are_refused, texts_are_kept_as_sent):
         test()
     return report.end()
 

@@ -88,15 +88,14 @@ static int leading(int64_t n)
 }
 
 #define LOOPS(suffix)                                                                              \
-    product_##suffix(m, n, k, a, a_turned ? 1 : k, a_turned ? m : 1, b, b_turned ? 1 : n,          \
-                     b_turned ? k : 1, c)
+    product_##suffix(m, n, k, a->elements, a->turned ? 1 : a->width, a->turned ? a->width : 1,     \
+                     b->elements, b->turned ? 1 : b->width, b->turned ? b->width : 1, c)
 #define BLAS(function, one, zero)                                                                  \
-    function(CblasRowMajor, a_turned ? CblasTrans : CblasNoTrans,                                  \
-             b_turned ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, one, a,                 \
-             leading(a_turned ? m : k), b, leading(b_turned ? k : n), zero, c, leading(n))
+    function(CblasRowMajor, a->turned ? CblasTrans : CblasNoTrans,                                 \
+             b->turned ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, one, a->elements,      \
+             leading(a->width), b->elements, leading(b->width), zero, c, leading(n))
 
-void gemm(dtype t, int64_t m, int64_t n, int64_t k, const void *a, bool a_turned, const void *b,
-          bool b_turned, void *c)
+void gemm(dtype t, int64_t m, int64_t n, int64_t k, const factor *a, const factor *b, void *c)
 {
     static const double one[2] = {1, 0}, zero[2] = {0, 0};
     static const float one_f[2] = {1, 0}, zero_f[2] = {0, 0};

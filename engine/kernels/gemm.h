@@ -11,10 +11,15 @@
 
 #include "engine/tensor/dtype.h"
 
-/* c[m, n] = a[m, k] b[k, n], all dense in C order; a is stored [k, m] if a_turned, b
- * is stored [n, k] if b_turned. k may be 0: c is then zero. */
-void gemm(dtype t, int64_t m, int64_t n, int64_t k, const void *a, bool a_turned, const void *b,
-          bool b_turned, void *c);
+/* A factor: its rows lie width elements apart, or, if it is turned, its columns do. */
+typedef struct factor {
+    const void *elements;
+    int64_t width;
+    bool turned;
+} factor;
+
+/* c[m, n] = a[m, k] b[k, n], c dense. k may be 0: c is then zero. */
+void gemm(dtype t, int64_t m, int64_t n, int64_t k, const factor *a, const factor *b, void *c);
 
 /* Tells OpenBLAS to use one thread, and which processor this is if it does not know;
  * called once at start, before any product. */

@@ -91,25 +91,28 @@ typedef struct product {
     dtype dtype;
     int64_t m, n, k;
     int64_t panel, panels; /* rows in a panel, panels in a matrix */
-    const char *a, *b;
-    bool a_turned, b_turned;
+    factor a, b;           /* of the first matrices of the stack */
     char *c;
     shape batch;
     int64_t a_steps[RANK_MAX], b_steps[RANK_MAX]; /* elements, along the batch */
 } product;
 
-/* Rows in one task: about 10 million multiplications where OpenBLAS does them, in whole
- * blocks of 64 rows; a fourth of that where our own loops do. A row of the result counts
- * for 16 multiplications an element at least, since it is written. Follows from the type
- * and the shapes alone, since the bits of a product change with the cut. */
+/* Rows in one task. OpenBLAS rearranges the right factor for every call, so panels are as
+ * high as they may be: 512 rows, or two halves, and less only if a task would do more than
+ * 4e9 multiplications of float32. Our own loops do 2.5 million; a row of the result counts
+ * for 16 multiplications an element at least, since it is written. Follows from the type and
+ * the shapes alone, since the bits of a product may change with the cut. */
 static int64_t panel_rows(dtype t, int64_t m, int64_t n, int64_t k)
 {
     const bool blas = t == DT_F32 || t == DT_F64 || dtype_is_complex(t);
-    const int64_t block = blas ? 64 : 1, work = n * (k > 16 ? k : 16);
-    const int64_t wanted = (int64_t)(blas ? 10000000 : 2500000) / (work > 0 ? work : 1);
-    const int64_t rows = (wanted + block - 1) / block * block;
+    const double row = (double)n * (double)(k > 16 ? k : 16);
+    const double most = (blas ? 4e9 * 4 / (double)dtype_size(t) : 2.5e6) / (row > 1 ? row : 1);
+    const int64_t half = row * (double)m < 2e7 ? m : (m + 1) / 2;
+    const int64_t wanted = !blas ? m : half < 512 ? half : 512;
+    const int64_t block = blas ? 64 : 1;
+    const int64_t rows = most < (double)wanted ? (int64_t)most : wanted;
 
-    return rows < block ? block : rows < m ? rows : m > 0 ? m : 1;
+    return (rows + block - 1) / block * block < 1 ? block : (rows + block - 1) / block * block;
 }
 
 static void run_panel(void *context, int64_t i)
@@ -118,37 +121,42 @@ static void run_panel(void *context, int64_t i)
     const size_t size = dtype_size(p->dtype);
     const int64_t first = i % p->panels * p->panel;
     const int64_t rows = p->m - first < p->panel ? p->m - first : p->panel;
-    int64_t rest = i / p->panels, a = 0, b = 0;
+    int64_t rest = i / p->panels, at_a = first * (p->a.turned ? 1 : p->a.width), at_b = 0;
+    factor a = p->a, b = p->b;
 
     for (int axis = p->batch.rank - 1; axis >= 0; axis--) {
-        a += rest % p->batch.length[axis] * p->a_steps[axis];
-        b += rest % p->batch.length[axis] * p->b_steps[axis];
+        at_a += rest % p->batch.length[axis] * p->a_steps[axis];
+        at_b += rest % p->batch.length[axis] * p->b_steps[axis];
         rest /= p->batch.length[axis];
     }
-    a += p->a_turned ? first : first * p->k;
-    gemm(p->dtype, rows, p->n, p->k, p->a + (size_t)a * size, p->a_turned, p->b + (size_t)b * size,
-         p->b_turned, p->c + (size_t)((i / p->panels * p->m + first) * p->n) * size);
+    a.elements = (const char *)a.elements + at_a * (int64_t)size;
+    b.elements = (const char *)b.elements + at_b * (int64_t)size;
+    gemm(p->dtype, rows, p->n, p->k, &a, &b,
+         p->c + (size_t)((i / p->panels * p->m + first) * p->n) * size);
 }
 
 static bool run_product(op_run *run, product *p, error *err)
 {
-    int64_t count = shape_size(&p->batch);
+    const int64_t count = shape_size(&p->batch);
 
-    /* A turned matrix has its rows side by side: panels would need their own width. */
-    p->panel = p->a_turned ? (p->m > 0 ? p->m : 1) : panel_rows(p->dtype, p->m, p->n, p->k);
+    p->panel = panel_rows(p->dtype, p->m, p->n, p->k);
     p->panels = (p->m + p->panel - 1) / p->panel;
     return run->parallel(run, count * p->panels, run_panel, p, err);
 }
 
-/* Elements from one matrix of a stack to the next along each batch axis. */
-static void batch_steps(const shape *s, const shape *batch, int64_t steps[RANK_MAX])
+/* A tensor as the factors of a stack; steps: from one to the next along each batch axis. A
+ * vector on the right is a column. */
+static factor factor_of(const tensor *t, bool is_right, const shape *batch, int64_t steps[RANK_MAX])
 {
-    const int own = s->rank > 2 ? s->rank - 2 : 0, more = batch->rank - own;
-    int64_t strides[RANK_MAX];
+    const int own = t->shape.rank > 2 ? t->shape.rank - 2 : 0, more = batch->rank - own;
+    factor f = {.elements = tensor_bytes(t)};
 
-    shape_strides(s, strides);
+    tensor_matrix(t, &f.turned, &f.width);
+    if (is_right && t->shape.rank == 1)
+        f.width = 1;
     for (int i = 0; i < batch->rank; i++)
-        steps[i] = i < more || s->length[i - more] == 1 ? 0 : strides[i - more];
+        steps[i] = i < more || t->shape.length[i - more] == 1 ? 0 : t->strides[i - more];
+    return f;
 }
 
 static bool run_matmul(op_run *run, error *err)
@@ -157,10 +165,7 @@ static bool run_matmul(op_run *run, error *err)
     const type types[2] = {{.dtype = x->dtype, .shape = x->shape},
                            {.dtype = y->dtype, .shape = y->shape}};
     const op_call call = {.op = run->op, .count = 2, .inputs = types};
-    product p = {.dtype = x->dtype,
-                 .a = tensor_bytes(x),
-                 .b = tensor_bytes(y),
-                 .c = tensor_bytes(&run->outputs[0])};
+    product p = {.dtype = x->dtype, .c = tensor_bytes(&run->outputs[0])};
     stack s;
 
     if (!stack_of(&call, &s, err))
@@ -169,8 +174,8 @@ static bool run_matmul(op_run *run, error *err)
     p.n = s.n;
     p.k = s.k;
     p.batch = s.batch;
-    batch_steps(&x->shape, &p.batch, p.a_steps);
-    batch_steps(&y->shape, &p.batch, p.b_steps);
+    p.a = factor_of(x, false, &p.batch, p.a_steps);
+    p.b = factor_of(y, true, &p.batch, p.b_steps);
     return run_product(run, &p, err);
 }
 
@@ -385,7 +390,7 @@ static bool multiply(op_run *run, const matrix *a, const matrix *b, bool b_turne
 {
     const matrix *all[] = {a, b, c};
     buffer *dense[3] = {NULL};
-    product p = {.dtype = c->view.dtype, .a_turned = a_turned, .b_turned = b_turned};
+    product p = {.dtype = c->view.dtype};
     bool ok = false;
 
     for (int i = 0; i < 3; i++) {
@@ -398,8 +403,8 @@ static bool multiply(op_run *run, const matrix *a, const matrix *b, bool b_turne
     p.m = c->rows;
     p.n = c->columns;
     p.k = a_turned ? a->rows : a->columns;
-    p.a = buffer_bytes(dense[0]);
-    p.b = buffer_bytes(dense[1]);
+    p.a = (factor){buffer_bytes(dense[0]), a->columns, a_turned};
+    p.b = (factor){buffer_bytes(dense[1]), b->columns, b_turned};
     p.c = buffer_bytes(dense[2]);
     ok = run_product(run, &p, err);
     if (ok)
@@ -491,7 +496,7 @@ static op_def rows[] = {
         .run = run_matmul,
         .work = matmul_work,
         .casts = op_cast_to_result,
-        .traits = OP_DENSE,
+        .traits = OP_MATRICES,
         .grad = {"h = expand_dims(g, -1) if y.ndim == 1 else g\n"
                  "k = expand_dims(h, -2) if x.ndim == 1 else h\n"
                  "z = expand_dims(y, -1) if y.ndim == 1 else y\n"

@@ -199,6 +199,7 @@ typedef enum op_traits {
     OP_WEAK = 1 << 1,       /* of weak scalars only, gives a weak scalar */
     OP_IMPURE = 1 << 2,     /* two calls are two results: never merged */
     OP_DENSE = 1 << 5,      /* run wants its inputs dense */
+    OP_MATRICES = 1 << 11,  /* run wants matrices that tensor_matrix can describe */
     OP_CONTROL = 1 << 6,    /* has sub-graphs */
     OP_FORM = 1 << 10,      /* the language makes other operations of a call (forms.c) */
     OP_DATAFLOW = 1 << 11,  /* a form of graph JSON, which makes control flow of it (forms.c) */

@@ -172,7 +172,8 @@ static size_t place_locals(finder *f, int64_t block)
     return at;
 }
 
-/* What stays in the cache is neither asked for nor stored past it. */
+/* What is handed on is not asked for. Nothing is stored past the cache: it would come in
+ * bursts, for which reading waits. */
 static void settle_programs(const finder *f)
 {
     for (int i = f->first; i < f->end; i++) {
@@ -184,9 +185,7 @@ static void settle_programs(const finder *f)
             p->leaves[k].walks = p->leaves[k].walks && (b < 0 || !f->plan->buffers[b].is_local);
         }
         for (int k = 0; k < p->output_count; k++)
-            p->outputs[k].streams =
-                p->outputs[k].streams &&
-                !f->plan->buffers[buffer_of(f->plan, p->outputs[k].slot)].is_local;
+            p->outputs[k].streams = false;
     }
 }
 

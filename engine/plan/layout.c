@@ -38,6 +38,15 @@ bool layout_has_dense_elements(const layout *l)
     return layout_is_dense(&element);
 }
 
+bool layout_is_matrix(const layout *l)
+{
+    const tensor t = tensor_of(l);
+    int64_t width;
+    bool turned;
+
+    return tensor_matrix(&t, &turned, &width);
+}
+
 layout *layout_of_view(arena *a, const node *n, const layout *input)
 {
     type *types = arena_array(a, (size_t)n->input_count, sizeof *types);

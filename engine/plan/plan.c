@@ -93,14 +93,29 @@ static void plan_constant(planner *p, const node *n)
     planner_set_layout(p, (value){(node *)n, 0}, l);
 }
 
-/* The input as the operation wants it: of a type, and dense if dense is set. */
-static layout *prepare(planner *p, const node *n, value input, dtype t, bool dense, error *err)
+static bool lies_anyhow(const layout *l)
+{
+    (void)l;
+    return true;
+}
+
+/* How the row's run wants its inputs to lie. */
+typedef bool lies_well_fn(const layout *l);
+
+static lies_well_fn *wanted_by(const op_def *op)
+{
+    return op->traits & OP_DENSE      ? layout_is_dense
+           : op->traits & OP_MATRICES ? layout_is_matrix
+                                      : lies_anyhow;
+}
+
+/* The input as the operation wants it: of a type, and lying well. */
+static layout *prepare(planner *p, const node *n, value input, dtype t, lies_well_fn *lies_well,
+                       error *err)
 {
     layout *l = planner_layout(p, input);
 
-    if (l->dtype == t && (!dense || layout_is_dense(l)))
-        return l;
-    return tiles_copy(p, n, l, t, err);
+    return l->dtype == t && lies_well(l) ? l : tiles_copy(p, n, l, t, err);
 }
 
 static bool plan_view(planner *p, const node *n, error *err)
@@ -156,7 +171,6 @@ static double run_work(const op_call *call, const node *n)
 static bool prepare_all(planner *p, const op_call *call, const node *n, layout *inputs, error *err)
 {
     dtype *casts = arena_array(p->arena, (size_t)n->input_count + 1, sizeof *casts);
-    const bool dense = (n->op->traits & OP_DENSE) != 0;
 
     for (int i = 0; i < n->input_count; i++)
         casts[i] = call->inputs[i].dtype;
@@ -168,7 +182,7 @@ static bool prepare_all(planner *p, const op_call *call, const node *n, layout *
         inputs[i].slot = NO_SLOT;
         if (n->inputs[i].node == NULL)
             continue;
-        l = prepare(p, n, n->inputs[i], casts[i], dense, err);
+        l = prepare(p, n, n->inputs[i], casts[i], wanted_by(n->op), err);
         if (l == NULL)
             return false;
         inputs[i] = *l;
@@ -292,7 +306,7 @@ static bool plan_control(planner *p, const node *n, error *err)
         const layout *l = planner_layout(p, n->inputs[i]);
 
         if (!is_walked(n, i) || l->dtype != t || !layout_has_dense_elements(l))
-            l = prepare(p, n, n->inputs[i], t, true, err);
+            l = prepare(p, n, n->inputs[i], t, layout_is_dense, err);
         if (l == NULL)
             return false;
         inputs[i] = *l;

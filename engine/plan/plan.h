@@ -53,7 +53,7 @@ typedef struct band {
 typedef struct step {
     step_kind kind;
     const node *node; /* what it computes, for messages */
-    const tile_program *tiles;
+    tile_program *tiles;
     const band *band; /* NULL: the step runs alone, or in the band of one before */
     int input_count, output_count;
     const layout *inputs;     /* STEP_RUN, STEP_COND */

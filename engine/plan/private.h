@@ -49,6 +49,8 @@ void planner_set_layout(planner *p, value v, layout *l);
 /* A dense layout in C order over a slot. */
 layout *layout_dense(arena *a, int slot, dtype t, const shape *s);
 bool layout_is_dense(const layout *l);
+/* Whether tensor_matrix can describe what lies there. */
+bool layout_is_matrix(const layout *l);
 /* Whether each element along axis 0 is dense. */
 bool layout_has_dense_elements(const layout *l);
 /* The layout of a movement's result; NULL if it needs a dense input first. */

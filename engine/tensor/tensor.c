@@ -134,3 +134,19 @@ bool tensor_dense(const tensor *t, budget *b, tensor *result, error *err)
     tensor_copy_dense(t, buffer_bytes(result->buf));
     return true;
 }
+
+bool tensor_matrix(const tensor *t, bool *turned, int64_t *width)
+{
+    const int last = t->shape.rank - 1;
+    const int64_t columns = last >= 0 ? t->shape.length[last] : 1;
+    const int64_t rows = last > 0 ? t->shape.length[last - 1] : 1;
+    const int64_t column = columns > 1 ? t->strides[last] : 1;
+    const int64_t row = rows > 1 ? t->strides[last - 1] : columns;
+
+    *turned = !(column == 1 && row >= columns);
+    if (!*turned)
+        *width = row;
+    else
+        *width = columns > 1 ? column : rows;
+    return !*turned || ((rows <= 1 || row == 1) && *width >= rows && last > 0);
+}

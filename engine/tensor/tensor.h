@@ -56,3 +56,8 @@ void tensor_copy_dense(const tensor *t, void *to);
 /* A dense tensor with the same elements: t itself with one more reference, or a
  * copy paid from b. */
 bool tensor_dense(const tensor *t, budget *b, tensor *result, error *err);
+
+/* Whether the last two axes are a matrix as libraries of linear algebra take it: rows of
+ * elements side by side, or, turned, columns; width: elements from one row (column) to the
+ * next. Other axes may lie anyhow; a vector must be dense, and is one row. */
+bool tensor_matrix(const tensor *t, bool *turned, int64_t *width);

@@ -78,7 +78,7 @@ static graph *branch_gradients(const step *s, const graph *branch, const value *
         if (wrt[i].node == NULL)
             return NULL;
     }
-    if (!grad_build(g, &q, gradients, err))
+    if (!grad_walk(g, &q, gradients, err))
         return NULL;
     for (int i = 0; i < t->count; i++)
         graph_add_output(g, gradients[i]);

@@ -134,7 +134,7 @@ static bool collect(path *p, const gradient_query *q, int i, value *gradient, er
     return fit_apply(p->graph, "zeros_like", &q->wrt[i], 1, NULL, gradient, err);
 }
 
-bool grad_build(graph *g, const gradient_query *query, value *gradients, error *err)
+bool grad_walk(graph *g, const gradient_query *query, value *gradients, error *err)
 {
     path p;
 
@@ -148,6 +148,34 @@ bool grad_build(graph *g, const gradient_query *query, value *gradients, error *
             return false;
     for (int i = 0; i < query->wrt_count; i++)
         if (!collect(&p, query, i, &gradients[i], err))
+            return false;
+    return true;
+}
+
+/* ---- Complex numbers ---------------------------------------------------------------------- */
+
+/* The conjugate of v, if it is complex. */
+static bool conjugate(graph *g, value *v, error *err)
+{
+    return v->node == NULL || !dtype_is_complex(value_type(*v)->dtype) ||
+           fit_apply(g, "conjugate", v, 1, NULL, v, err);
+}
+
+bool grad_build(graph *g, const gradient_query *query, value *gradients, error *err)
+{
+    gradient_query uphill = *query;
+    value *seeds = arena_array(g->arena, (size_t)query->y_count + 1, sizeof *seeds);
+
+    for (int i = 0; query->grad_ys != NULL && i < query->y_count; i++) {
+        seeds[i] = query->grad_ys[i];
+        if (!conjugate(g, &seeds[i], err))
+            return false;
+    }
+    uphill.grad_ys = query->grad_ys == NULL ? NULL : seeds;
+    if (!grad_walk(g, &uphill, gradients, err))
+        return false;
+    for (int i = 0; i < query->wrt_count; i++)
+        if (!conjugate(g, &gradients[i], err))
             return false;
     return true;
 }

@@ -22,11 +22,12 @@
  * gradients, and what one step takes. How often a while loop runs is known late: it records
  * every step, and a plan that would need more than the limit is refused when that is known.
  *
- * Complex numbers. The gradient of a real y for z = a + bi is dy/da + i dy/db, twice the
- * derivative for the conjugate of z (conjugate Wirtinger calculus; TensorFlow's and
- * PyTorch's convention, the conjugate of what JAX returns): z - step * gradient goes
- * downhill. So the texts conjugate the factors that a gradient is multiplied with, and a
- * real input takes the real part.
+ * Complex numbers. The gradient of a real y for z = a + bi is dy/da - i dy/db, as in JAX: for
+ * a function that has a derivative, vjp multiplies with just that. Downhill from z goes
+ * z - step * conj(gradient). (TensorFlow and PyTorch give the conjugate.) Inside of the
+ * module gradients are the conjugates, which point uphill, so the texts conjugate the
+ * factors that a gradient is multiplied with, and a real input takes the real part;
+ * grad_build conjugates what comes in and what goes out.
  *
  * Lengths that only data decide are no obstacle: where it is not known whether an axis
  * was stretched, sum_to finds out when it runs.

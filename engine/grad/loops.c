@@ -268,7 +268,7 @@ static bool differentiate(const scan_parts *p, backwards *b, const value *params
             d->wrt[d->count++] = inside[i];
     q.wrt = d->wrt;
     q.wrt_count = d->count;
-    return grad_build(b->f, &q, d->gradients, err);
+    return grad_walk(b->f, &q, d->gradients, err);
 }
 
 static int count_true(const bool *flags, int n)

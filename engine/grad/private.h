@@ -26,6 +26,9 @@ typedef struct path {
     size_t node_room;
 } path;
 
+/* As grad_build, but with the conjugates: of incoming gradients and of what it gives. */
+bool grad_walk(graph *g, const gradient_query *query, value *gradients, error *err);
+
 /* Finds the nodes of g that lie between a wrt and a y, adding definitions to g. */
 bool path_find(path *p, graph *g, const gradient_query *query, error *err);
 

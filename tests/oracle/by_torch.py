@@ -117,11 +117,13 @@ def items(asked, wrt):
 
 
 def derivatives(y, xs, seed, create_graph=False):
-    """torch's gradients; zeros where y does not depend on an x."""
+    """torch's gradients; zeros where y does not depend on an x. Those of complex numbers, and
+    incoming ones, are the conjugates of torch's, as ours and JAX's are."""
     if not y.requires_grad:
         return [torch.zeros_like(x) for x in xs]
-    found = torch.autograd.grad(y, xs, seed, create_graph=create_graph, retain_graph=True, allow_unused=True)
-    return [torch.zeros_like(x) if g is None else g for x, g in zip(xs, found)]
+    found = torch.autograd.grad(y, xs, None if seed is None else torch.conj(seed), create_graph=create_graph,
+                                retain_graph=True, allow_unused=True)
+    return [torch.zeros_like(x) if g is None else torch.conj(g) for x, g in zip(xs, found)]
 
 
 def powers_of(gradients):
@@ -130,11 +132,11 @@ def powers_of(gradients):
 
 def jvp_by_torch(f, xs, tangents):
     """Forward along the tangents: the derivative, for the incoming gradient, of the gradient
-    (which is linear in it). For complex numbers both conjugations cancel."""
+    (which is linear in it)."""
     y = f(*xs)
     seed = torch.zeros_like(y, requires_grad=True)
     gradients = derivatives(y, xs, seed, create_graph=True)
-    along = sum(torch.real(torch.conj(g) * t).sum() for g, t in zip(gradients, tangents))
+    along = sum(torch.real(g * t).sum() for g, t in zip(gradients, tangents))
     return derivatives(along, [seed], None)[0]
 
 

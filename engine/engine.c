@@ -154,6 +154,15 @@ static void count_plan(engine_stats *stats, const graph *g, const plan *p, int64
         stats->peak_bytes = peak;
 }
 
+/* Tells who watches what is about to run. */
+static void announce_plan(run_progress *watched, const plan *p)
+{
+    if (watched == NULL)
+        return;
+    watched->steps += p->step_count;
+    watched->work += (int64_t)p->work;
+}
+
 static bool run_plan(evaluation *e, const graph *g, const plan *p, tensor *outputs, error *err)
 {
     tensor *inputs = dense_inputs(e, g, err);
@@ -164,6 +173,7 @@ static bool run_plan(evaluation *e, const graph *g, const plan *p, tensor *outpu
     if (inputs == NULL)
         return false;
     count_plan(e->stats, g, p, base);
+    announce_plan(e->stop->progress, p);
     ok = exec_run(p, inputs, e->budget, e->stop, outputs, &notes, err);
     release_tensors(inputs, g->input_count);
     if (base + p->peak + notes.extra_peak > e->stats->peak_bytes)

@@ -442,6 +442,8 @@ static void find_automatic(config *c)
         c->threads = cores;
     if (c->evaluations_max == AUTO)
         c->evaluations_max = cores;
+    if (c->jobs_running_max == AUTO)
+        c->jobs_running_max = at_least(cores / 2, 1);
     if (c->http_threads == AUTO)
         c->http_threads = cores > 8 ? 8 : at_least(cores, 2);
     if (c->memory_bytes_max == AUTO)

@@ -15,6 +15,7 @@
 #include "engine/tensor/buffer.h"
 #include "server/config.h"
 #include "server/openapi/openapi.h"
+#include "server/routes/defer.h"
 #include "server/routes/routes.h"
 #include "server/version.h"
 
@@ -207,6 +208,7 @@ static int serve_with(services *s, auth *a, const endpoint *e)
     if (s->http == NULL)
         return fail(EXIT_FAILED, &err);
     auth_set_port(a, http_port(s->http));
+    jobs_start(s->jobs);
     s->ready = true;
     if (!http_start(s->http, &err)) {
         http_free(s->http);
@@ -230,6 +232,19 @@ static storage *open_storage(const config *c, error *err)
     if (c->data_bytes_max < options.bytes_max)
         options.bytes_max = c->data_bytes_max;
     return storage_open(&options, err);
+}
+
+static jobs *open_jobs(services *s)
+{
+    const jobs_options options = {
+        .storage = s->storage,
+        .runner = defer_runner(s),
+        .threads = (int)s->config->jobs_running_max,
+        .jobs_max = s->config->jobs_max,
+        .keep_us = s->config->job_keep_time,
+    };
+
+    return jobs_open(&options);
 }
 
 static int serve(const config *c)
@@ -258,7 +273,9 @@ static int serve(const config *c)
     openapi_add(&document);
     s.api_document = document.bytes;
     s.auth = a;
+    s.jobs = open_jobs(&s);
     code = serve_with(&s, a, &e);
+    jobs_close(s.jobs);
     text_clear(&document);
     auth_close(a);
     storage_close(s.storage);

@@ -65,7 +65,7 @@ static bool doom(batch *b, content *c, error *err)
 
 static bool check_change(const change *c, const entry *old, error *err)
 {
-    if (old == NULL && c->content == NULL)
+    if (old == NULL && c->content == NULL && c->make == NULL)
         return error_set(err, ERR_NOT_FOUND, "%s does not exist", c->name);
     if (old != NULL && c->content != NULL && old->kind != c->kind)
         return error_set(err, ERR_NAME_KIND, "%s is a %s; delete it before storing a %s", c->name,
@@ -79,7 +79,7 @@ static bool check_count(const batch *b, int64_t added, error *err)
     int64_t count = added;
 
     for (int k = 0; k < ENTRY_KINDS; k++)
-        count += b->count[k];
+        count += k == ENTRY_HIDDEN ? 0 : b->count[k];
     if (added <= 0 || count <= most)
         return true;
     return error_set_limit(err, ERR_VARIABLE_QUOTA, most, count,
@@ -97,6 +97,8 @@ static bool check_txn(const batch *b, const txn *x, error *err)
 
         if (!check_change(x->changes[i], old, err))
             return false;
+        if (name_is_hidden(x->changes[i]->name))
+            continue;
         added += (old == NULL) - x->changes[i]->removes;
     }
     return check_count(b, added, err);
@@ -202,17 +204,47 @@ static bool remove_name(batch *b, const change *c, const entry *old, commit_name
     return ok;
 }
 
+static bool apply_change(batch *b, txn *x, size_t i, error *err)
+{
+    const change *c = x->changes[i];
+    const entry *old = names_find(b->names, c->name);
+
+    if (!(c->removes ? remove_name : put)(b, c, old, &x->names[i], err))
+        return false;
+    x->names[i].hidden = name_is_hidden(c->name);
+    return true;
+}
+
+/* Makes the content of a receipt, now that the other changes have their numbers. */
+static bool make_receipt(const batch *b, const txn *x, change *c, error *err)
+{
+    const commit_result done = {.commit = b->commit, .count = x->change_count, .names = x->names};
+    text t;
+
+    text_init(&t);
+    c->make(c->context, &done, &t);
+    content_unref(c->content);
+    c->content = content_of_receipt(b->storage, t.bytes, t.length, err);
+    if (c->content != NULL)
+        c->content->is_volatile = x->durability == DURABILITY_MEMORY;
+    text_clear(&t);
+    return c->content != NULL;
+}
+
 static bool apply(batch *b, txn *x, error *err)
 {
     b->commit++;
     x->commit = b->commit;
     for (size_t i = 0; i < x->change_count; i++) {
-        const change *c = x->changes[i];
-        const entry *old = names_find(b->names, c->name);
-
-        if (!(c->removes ? remove_name : put)(b, c, old, &x->names[i], err))
+        if (x->changes[i]->make != NULL)
+            x->names[i] = (commit_name){.name = x->changes[i]->name, .hidden = true};
+        else if (!apply_change(b, x, i, err))
             return false;
     }
+    for (size_t i = 0; i < x->change_count; i++)
+        if (x->changes[i]->make != NULL &&
+            (!make_receipt(b, x, x->changes[i], err) || !apply_change(b, x, i, err)))
+            return false;
     return true;
 }
 

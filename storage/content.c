@@ -45,10 +45,9 @@ content *content_new(storage *s, dtype t, const shape *shape, error *err)
     return content_alloc(s, t, shape);
 }
 
-content *content_of_text(storage *s, const char *text, size_t n, error *err)
+/* Gives c the text; NULL, and c is gone, if there is no memory. */
+static content *fill_with_text(content *c, const char *text, size_t n, error *err)
 {
-    const shape flat = {.rank = 1, .length = {(int64_t)n}};
-    content *c = content_new(s, DT_U8, &flat, err);
     buffer *bytes = c == NULL ? NULL : buffer_new(NULL, n + 1, err);
 
     if (bytes == NULL) {
@@ -59,6 +58,21 @@ content *content_of_text(storage *s, const char *text, size_t n, error *err)
     ((char *)buffer_bytes(bytes))[n] = '\0';
     content_cache_take(c, bytes);
     return c;
+}
+
+content *content_of_text(storage *s, const char *text, size_t n, error *err)
+{
+    const shape flat = {.rank = 1, .length = {(int64_t)n}};
+
+    return fill_with_text(content_new(s, DT_U8, &flat, err), text, n, err);
+}
+
+content *content_of_receipt(storage *s, const char *text, size_t n, error *err)
+{
+    const shape flat = {.rank = 1, .length = {(int64_t)n}};
+
+    atomic_fetch_add(&s->bytes, (int64_t)n);
+    return fill_with_text(content_alloc(s, DT_U8, &flat), text, n, err);
 }
 
 content *content_ref(content *c)

@@ -164,6 +164,7 @@ static bool sync_if(storage *s, int directory, bool changed, error *err)
 
 bool datadir_complete(storage *s, int64_t format, error *err)
 {
+    const bool raise = format < SCHEMA_FORMAT; /* told before the index has it */
     bool changed = false, made = false;
     char name[4];
 
@@ -178,7 +179,7 @@ bool datadir_complete(storage *s, int64_t format, error *err)
         if (!make_folder(s, s->arrays, name, &made, err))
             return false;
     }
-    if (!sync_if(s, s->arrays, made, err) || (format == 0 && !write_version(s, err)))
+    if (!sync_if(s, s->arrays, made, err) || (raise && !write_version(s, err)))
         return false;
-    return sync_if(s, s->directory, changed || format == 0, err);
+    return sync_if(s, s->directory, changed || raise, err);
 }

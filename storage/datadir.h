@@ -2,7 +2,8 @@
  *
  *     LOCK        held with flock as long as the directory is open, so that the
  *                 lock goes with the process however that ends
- *     VERSION     "tensord data format 1", written last when a directory is made
+ *     VERSION     "tensord data format 2", written last when a directory is made, and
+ *                 before the index is taken to a newer format
  *     index.db    and index.db-wal: the index. Never opened here: closing a
  *                 descriptor of it would drop the locks of who has it open
  *     arrays/xx/  the array files, by the first two digits of their names
@@ -19,5 +20,5 @@ bool datadir_open(storage *s, error *err);
  * newer than ours, ERR_INTEGRITY if there is none although there are arrays. */
 bool datadir_read_version(storage *s, int64_t *format, error *err);
 
-/* Makes the folders that are missing, and VERSION if format is 0; all synced. */
+/* Makes the folders that are missing, and VERSION if format is not ours; all synced. */
 bool datadir_complete(storage *s, int64_t format, error *err);

@@ -45,9 +45,15 @@ const char *entry_kind_name(entry_kind kind)
     static const char *const names[ENTRY_KINDS] = {
         [ENTRY_VARIABLE] = "variable",
         [ENTRY_GRAPH] = "graph",
+        [ENTRY_HIDDEN] = "hidden",
     };
 
     return names[kind];
+}
+
+bool name_is_hidden(const char *name)
+{
+    return name[0] == '.';
 }
 
 dtype entry_dtype(const entry *e)

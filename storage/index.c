@@ -49,7 +49,7 @@ struct name_index {
     sqlite3 *db;
     sqlite3_vfs *seam; /* registered; NULL if nobody wants to know */
     sqlite3_stmt *statements[STATEMENTS];
-    int64_t log_bytes;
+    int64_t log_bytes, format;
     bool unsynced; /* commits don't sync at present */
 };
 
@@ -282,37 +282,44 @@ static int remember_log(void *context, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* Makes the tables of a new index, all or none. */
-static bool make_tables(name_index *ix, error *err)
+/* Takes the tables from the present format to ours, all or nothing. */
+static bool raise_format(name_index *ix, error *err)
 {
-    int code;
+    int code = SQLITE_OK;
 
     if (!run(ix, SQL_BEGIN, err))
         return false;
-    code = sqlite3_exec(ix->db, schema_1, NULL, NULL, NULL);
-    if (code == SQLITE_OK && run(ix, SQL_COMMIT, err))
+    for (int format = (int)ix->format + 1; code == SQLITE_OK && format <= SCHEMA_FORMAT; format++)
+        code = sqlite3_exec(ix->db, schema_text(format), NULL, NULL, NULL);
+    if (code == SQLITE_OK && run(ix, SQL_COMMIT, err)) {
+        ix->format = SCHEMA_FORMAT;
         return true;
+    }
     failed(ix, code, err);
     index_rollback(ix);
     return false;
 }
 
-/* Sees to it that the tables are those of SCHEMA_FORMAT. */
+bool index_upgrade(name_index *ix, error *err)
+{
+    return ix->format == SCHEMA_FORMAT || raise_format(ix, err);
+}
+
+/* Sees to it that there are tables, of a format that is known. */
 static bool check_format(name_index *ix, bool create, error *err)
 {
     sqlite3_stmt *query = statement(ix, SQL_FORMAT, err);
-    int64_t format;
 
-    if (query == NULL || !ask(ix, query, 0, &format, err))
+    if (query == NULL || !ask(ix, query, 0, &ix->format, err))
         return false;
-    if (format == 0 && create)
-        return make_tables(ix, err);
-    if (format == 0)
+    if (ix->format == 0 && create)
+        return raise_format(ix, err);
+    if (ix->format == 0)
         return error_set(err, ERR_INTEGRITY, "the index has no tables");
-    if (format > SCHEMA_FORMAT)
+    if (ix->format > SCHEMA_FORMAT)
         return error_set(err, ERR_VALUE,
                          "the index has format %d; this version knows formats up to %d",
-                         (int)format, SCHEMA_FORMAT);
+                         (int)ix->format, SCHEMA_FORMAT);
     return true;
 }
 

@@ -40,6 +40,10 @@ typedef struct name_row {
  * gets its tables. ERR_VALUE if a newer version of the program made it. */
 name_index *index_open(const char *path, vfs *v, bool create, error *err);
 
+/* Takes the tables of an older format to the present one; nothing if they have it. To be called
+ * once the index was found sound, and before it is read. */
+bool index_upgrade(name_index *ix, error *err);
+
 /* Closes it without another write. NULL is allowed. */
 void index_close(name_index *ix);
 

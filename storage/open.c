@@ -223,8 +223,9 @@ static bool open_parts(storage *s, error *err)
     int64_t format, state;
 
     if (!datadir_open(s, err) || !datadir_read_version(s, &format, err) ||
-        !open_index(s, format == 0, err) || !check_index(s, &state, err) || !load(s, err) ||
-        !datadir_complete(s, format, err) || !sweep(s, s->current, err))
+        !open_index(s, format == 0, err) || !check_index(s, &state, err) ||
+        !datadir_complete(s, format, err) || !index_upgrade(s->index, err) || !load(s, err) ||
+        !sweep(s, s->current, err))
         return false;
     return begin_session(s, state, err);
 }

@@ -64,8 +64,10 @@ buffer *content_bytes(content *c, error *err);
  * memory as long as the cache has room (a volatile one: always). */
 void content_cache_take(content *c, buffer *bytes);
 
-/* The content, text, of n bytes with their NUL: a graph's or attributes. */
+/* The content, text, of n bytes with their NUL: a graph's, attributes or hidden. */
 content *content_of_text(storage *s, const char *text, size_t n, error *err);
+/* The same of a receipt, which the quota does not bind. */
+content *content_of_receipt(storage *s, const char *text, size_t n, error *err);
 
 /* Bytes of the blob that belongs to the content. */
 int64_t content_blob_bytes(const content *c);
@@ -79,8 +81,11 @@ entry *entry_new(const char *name, entry_kind kind);
 entry *entry_ref(entry *e);
 void entry_unref(entry *e);
 
-/* variable, graph. */
+/* variable, graph, hidden. */
 const char *entry_kind_name(entry_kind kind);
+
+/* Whether a name is the server's own. */
+bool name_is_hidden(const char *name);
 
 /* ---- Array files --------------------------------------------------------------- */
 
@@ -114,6 +119,8 @@ typedef struct change {
     bool removes;
     content *content;    /* the new value; NULL: the old one stays */
     content *attributes; /* likewise */
+    txn_receipt *make;   /* makes content while the change is applied; NULL: it is there */
+    void *context;       /* of make */
 } change;
 
 typedef struct expectation {

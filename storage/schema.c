@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/schema.h"
 
-__asm__(".pushsection .rodata\n"
-        ".global schema_1\n"
-        "schema_1:\n"
-        ".incbin \"storage/schema/1.sql\"\n"
-        ".byte 0\n"
-        ".popsection\n");
+#define TEXT(n)                                                                                    \
+    __asm__(".pushsection .rodata\n"                                                               \
+            "schema_" #n ":\n"                                                                     \
+            ".incbin \"storage/schema/" #n ".sql\"\n"                                              \
+            ".byte 0\n"                                                                            \
+            ".popsection\n");                                                                      \
+    extern const char schema_##n[] __attribute__((visibility("hidden")));
+
+TEXT(1)
+TEXT(2)
+
+const char *schema_text(int format)
+{
+    const char *const texts[SCHEMA_FORMAT] = {schema_1, schema_2};
+
+    return texts[format - 1];
+}

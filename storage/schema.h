@@ -4,7 +4,7 @@
  * never changed. */
 #pragma once
 
-enum { SCHEMA_FORMAT = 1 };
+enum { SCHEMA_FORMAT = 2 };
 
-/* The text of schema/1.sql. */
-extern const char schema_1[];
+/* The text of schema/N.sql, for N from 1 to SCHEMA_FORMAT. */
+const char *schema_text(int format);

@@ -38,6 +38,7 @@
 #include <stdint.h>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/base/vfs.h"
 #include "engine/tensor/tensor.h"
 
@@ -106,7 +107,9 @@ void snapshot_unref(snapshot *n);
 /* The number of the last commit that the snapshot has. */
 int64_t snapshot_commit(const snapshot *n);
 
-typedef enum entry_kind { ENTRY_VARIABLE, ENTRY_GRAPH, ENTRY_KINDS } entry_kind;
+/* What is hidden is the server's own (jobs, kept answers): its names begin with a dot, which
+ * no caller's name does, and it does not count as a name. */
+typedef enum entry_kind { ENTRY_VARIABLE, ENTRY_GRAPH, ENTRY_HIDDEN, ENTRY_KINDS } entry_kind;
 
 /* Where a value is: as a blob in the index, or as a file that is mapped. AUTO,
  * only for asking, leaves it to the size. */
@@ -171,7 +174,7 @@ bool entry_verify(storage *s, const entry *e, int64_t from, int64_t n, error *er
  * ERR_VALUE for an inline value. */
 int entry_open(storage *s, const entry *e, int64_t *offset, error *err);
 
-/* A graph's text as it was put, with a NUL behind it; unref when done. */
+/* A graph's or hidden text as it was put, with a NUL behind it; unref when done. */
 buffer *entry_text(storage *s, const entry *e, error *err);
 
 /* The JSON object of attributes, "{}" if none, with a NUL; unref when done. */
@@ -252,6 +255,9 @@ bool txn_put_incoming_take(txn *x, const char *name, incoming *in, error *err);
 /* Stores a graph, as the length bytes of text. ERR_BODY_SIZE above TEXT_BYTES_MAX. */
 bool txn_put_graph(txn *x, const char *name, const char *text, size_t length, error *err);
 
+/* Stores a text under a hidden name. Errors as for txn_put_graph. */
+bool txn_put_text(txn *x, const char *name, const char *text, size_t length, error *err);
+
 /* Sets a name's attributes, the text of a JSON object that the caller checked;
  * they stay when the value is replaced. Commit fails with ERR_NOT_FOUND if there
  * is no such name. ERR_BODY_SIZE above ATTRIBUTES_BYTES_MAX. */
@@ -264,6 +270,7 @@ typedef struct commit_name {
     const char *name;
     bool created; /* it did not exist before */
     bool deleted;
+    bool hidden;
     int64_t version; /* now, or the last one of a deleted name */
 } commit_name;
 
@@ -272,6 +279,13 @@ typedef struct commit_result {
     size_t count;
     const commit_name *names; /* in the order of the first calls; valid as long as the txn */
 } commit_result;
+
+/* Stores under a hidden name a text that tells what the commit did, and is as durable as that:
+ * make adds it to `to` once commit and versions are certain, and before they are written (what
+ * is hidden has no version yet). The
+ * writer thread calls it, perhaps more than once, while the owner of x waits in txn_commit. */
+typedef void txn_receipt(void *context, const commit_result *done, text *to);
+void txn_put_receipt(txn *x, const char *name, txn_receipt *make, void *context);
 
 /* Commits, once, and blocks until that is as durable as asked. False and nothing
  * changed: the error of an expectation, ERR_NOT_FOUND, ERR_NAME_KIND (a variable

@@ -91,6 +91,7 @@ static void put_take(txn *x, const char *name, entry_kind kind, content *value)
     c->content = value;
     c->kind = kind;
     c->removes = false;
+    c->make = NULL;
 }
 
 bool txn_put_incoming_take(txn *x, const char *name, incoming *in, error *err)
@@ -99,7 +100,7 @@ bool txn_put_incoming_take(txn *x, const char *name, incoming *in, error *err)
 
     if (value == NULL)
         return false;
-    put_take(x, name, ENTRY_VARIABLE, value);
+    put_take(x, name, name_is_hidden(name) ? ENTRY_HIDDEN : ENTRY_VARIABLE, value);
     return true;
 }
 
@@ -132,14 +133,35 @@ static content *text_content(txn *x, const char *text, size_t length, size_t mos
     return c;
 }
 
-bool txn_put_graph(txn *x, const char *name, const char *text, size_t length, error *err)
+static bool put_text(txn *x, const char *name, entry_kind kind, const char *text, size_t length,
+                     error *err)
 {
     content *c = text_content(x, text, length, TEXT_BYTES_MAX, err);
 
     if (c == NULL)
         return false;
-    put_take(x, name, ENTRY_GRAPH, c);
+    put_take(x, name, kind, c);
     return true;
+}
+
+bool txn_put_graph(txn *x, const char *name, const char *text, size_t length, error *err)
+{
+    return put_text(x, name, ENTRY_GRAPH, text, length, err);
+}
+
+bool txn_put_text(txn *x, const char *name, const char *text, size_t length, error *err)
+{
+    return put_text(x, name, ENTRY_HIDDEN, text, length, err);
+}
+
+void txn_put_receipt(txn *x, const char *name, txn_receipt *make, void *context)
+{
+    change *c;
+
+    put_take(x, name, ENTRY_HIDDEN, NULL);
+    c = change_of(x, name);
+    c->make = make;
+    c->context = context;
 }
 
 bool txn_put_attributes(txn *x, const char *name, const char *text, size_t length, error *err)
@@ -162,6 +184,7 @@ void txn_delete(txn *x, const char *name)
 
     drop(c);
     c->removes = true;
+    c->make = NULL;
 }
 
 /* ---- Committing ---------------------------------------------------------------- */

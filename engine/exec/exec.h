@@ -13,11 +13,20 @@
 
 #include "engine/plan/plan.h"
 
+/* How far a run is, for whoever watches it from another thread. The work of a while loop is
+ * not known before, so what is done may pass what was planned and come back. */
+typedef struct run_progress {
+    _Atomic int64_t steps, work;           /* planned so far */
+    _Atomic int64_t steps_done, work_done; /* element operations */
+    int depth;                             /* of functions that run; the running thread's */
+} run_progress;
+
 /* When to stop: asked at least every few milliseconds. */
 typedef struct stop_sign {
     const _Atomic int *cancelled; /* not 0: give up; NULL: never */
     int64_t deadline_us;          /* of the monotonic clock; 0: none */
     int64_t iterations_max;       /* of one loop; 0: LOOP_ITERATIONS */
+    run_progress *progress;       /* told how far the run is; NULL: nobody asks */
 } stop_sign;
 
 enum { LOOP_ITERATIONS = 1000000 };

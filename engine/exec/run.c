@@ -272,12 +272,34 @@ static bool run_step(runner *r, const step *s, error *err)
     return false;
 }
 
+/* Runs a step, or the band that begins with it, and says so. What functions inside it counted is
+ * replaced by what was planned. */
+static bool run_watched(runner *r, const step *s, error *err)
+{
+    run_progress *p = r->stop->progress;
+    const int64_t before = p == NULL ? 0 : p->work_done;
+    const int count = steps_of_band(s);
+    double work = 0;
+
+    if (p == NULL)
+        return run_step(r, s, err);
+    p->depth++;
+    if (!run_step(r, s, err))
+        return false;
+    p->depth--;
+    for (int i = 0; i < count; i++)
+        work += s[i].work;
+    p->work_done = before + (int64_t)work;
+    p->steps_done += p->depth == 0 ? count : 0;
+    return true;
+}
+
 static bool run_steps(runner *r, error *err)
 {
     for (int i = 0; i < r->plan->step_count; i++) {
         const int last = i + steps_of_band(&r->plan->steps[i]) - 1;
 
-        if (stop_asked(r->stop, err) || !run_step(r, &r->plan->steps[i], err))
+        if (stop_asked(r->stop, err) || !run_watched(r, &r->plan->steps[i], err))
             return false;
         if (r->notes->flags & KERNEL_NEGATIVE_POWER)
             return error_set(err, ERR_VALUE,

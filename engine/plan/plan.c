@@ -48,6 +48,12 @@ step *planner_add_step(planner *p, step_kind kind, const node *n)
     return s;
 }
 
+void planner_charge(planner *p, step *s, double work)
+{
+    s->work = work;
+    p->plan->work += work;
+}
+
 layout *planner_layout(planner *p, value v)
 {
     layout **row = p->layouts[v.node->id];
@@ -209,7 +215,7 @@ static bool plan_run(planner *p, const node *n, error *err)
     s->outputs = outputs;
     s->output_types = n->types;
     s->scratch = n->op->scratch != NULL ? n->op->scratch(&call) : 0;
-    p->plan->work += run_work(&call, n);
+    planner_charge(p, s, run_work(&call, n));
     return true;
 }
 
@@ -287,7 +293,7 @@ static void note_functions(planner *p, const node *n, step *s)
         work = s->function[i]->work > work ? s->function[i]->work : work;
     }
     s->scratch += peak;
-    p->plan->work += work * control_count(n);
+    planner_charge(p, s, work * control_count(n));
 }
 
 static bool plan_control(planner *p, const node *n, error *err)

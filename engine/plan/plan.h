@@ -62,6 +62,7 @@ typedef struct step {
     const plan *function[2];  /* control flow: the plans of the node's sub-graphs, in order */
     int own;                  /* control flow: inputs before the captured ones */
     int64_t scratch;          /* bytes taken for the time of the step */
+    double work;              /* element operations */
     value over;               /* STEP_TILES: the value that its result is written over, if any */
 } step;
 

@@ -43,6 +43,9 @@ int planner_add_slot(planner *p, slot_kind kind, int index, const tensor *consta
 /* A slot with a buffer of its own for elements of a type and shape; makes a dense layout. */
 layout *planner_new_value(planner *p, dtype t, const shape *s);
 step *planner_add_step(planner *p, step_kind kind, const node *n);
+
+/* Says how many element operations a step of the plan takes. */
+void planner_charge(planner *p, step *s, double work);
 layout *planner_layout(planner *p, value v);
 void planner_set_layout(planner *p, value v, layout *l);
 

@@ -298,7 +298,7 @@ static bool complete(builder *b, const bool folded[RANK_MAX], error *err)
     s->tiles = b->program;
     s->scratch = (int64_t)(tile_thread_scratch(b->program) * (size_t)p->plan->threads +
                            tile_shared_scratch(b->program));
-    p->plan->work += (double)shape_size(b->space) * (b->instruction_count + 1);
+    planner_charge(p, s, (double)shape_size(b->space) * (b->instruction_count + 1));
     return true;
 }
 

@@ -12,7 +12,6 @@
 
 #include "server/http/gate.h"
 #include "server/http/private.h"
-#include "server/http/uri.h"
 
 /* A body up to this is read before a request is refused, so that the connection
  * can go on. */
@@ -55,20 +54,6 @@ static bool pass_gate(exchange *x, const char *method, const char *version, erro
     return gate_check(&in, &r->body_length, err);
 }
 
-static bool take_target(exchange *x, error *err)
-{
-    http_request *r = &x->request;
-    uri target;
-
-    if (!uri_parse(r->arena, x->target, &target, err))
-        return false;
-    r->path = target.path;
-    r->segments = target.segments;
-    r->segment_count = target.segment_count;
-    r->query = target.query;
-    return true;
-}
-
 /* ---- Admission ------------------------------------------------------------------------ */
 
 static bool check_announced(const http_request *r, error *err)
@@ -96,7 +81,7 @@ static bool check_connection(exchange *x, const char *method, const char *versio
 {
     if (watch_too_many(x->server->watch, x->watched))
         return error_set(err, ERR_CONNECTIONS, "The server has as many connections as it takes.");
-    if (!pass_gate(x, method, version, err) || !take_target(x, err))
+    if (!pass_gate(x, method, version, err) || !exchange_take_target(x, err))
         return false;
     return !x->server->stopping || error_set(err, ERR_STOPPING, "The server is stopping.");
 }
@@ -250,6 +235,8 @@ static void on_completed(void *state, struct MHD_Connection *connection, void **
     if (x == NULL)
         return;
     watch_stage(s->watch, x->watched, NULL, STAGE_HEADERS);
+    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        watch_lost(s->watch, x->watched);
     s->bytes_out += x->sent_bytes;
     s->refused += x->answer.status >= 400;
     log_exchange(x, how);

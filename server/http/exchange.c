@@ -5,6 +5,7 @@
 
 #include "engine/base/secret.h"
 #include "server/http/private.h"
+#include "server/http/uri.h"
 
 enum { ID_BYTES = 12 }; /* of a request id: 24 hexadecimal digits */
 
@@ -33,10 +34,48 @@ exchange *exchange_new(http_server *s, const char *target)
     x->server = s;
     x->references = 1;
     x->keep = true;
-    x->target = arena_copy(a, target, strlen(target));
+    x->request.target = arena_copy(a, target, strlen(target));
     x->begun_us = clock_us();
     text_init(&x->answer.body);
     return x;
+}
+
+bool exchange_take_target(exchange *x, error *err)
+{
+    http_request *r = &x->request;
+    uri target;
+
+    if (!uri_parse(r->arena, x->request.target, &target, err))
+        return false;
+    r->path = target.path;
+    r->segments = target.segments;
+    r->segment_count = target.segment_count;
+    r->query = target.query;
+    return true;
+}
+
+http_request *http_recall(const char *id, const char *method, const char *target,
+                          const http_pairs *headers, int64_t body_length, error *err)
+{
+    exchange *x = exchange_new(NULL, target);
+    http_request *r = &x->request;
+
+    if (!exchange_take_target(x, err)) {
+        exchange_unref(x);
+        return NULL;
+    }
+    r->id = arena_copy(r->arena, id, strlen(id));
+    r->method = arena_copy(r->arena, method, strlen(method));
+    r->body_length = body_length;
+    for (size_t i = 0; i < headers->count; i++)
+        http_pairs_add(&r->headers, r->arena, headers->items[i].name, headers->items[i].value);
+    return r;
+}
+
+void http_recalled_free(http_request *r)
+{
+    if (r != NULL)
+        exchange_unref(exchange_of(r));
 }
 
 void exchange_ref(exchange *x)
@@ -166,7 +205,7 @@ void answer_problem(http_request *r, const error *err)
     text body;
 
     text_init(&body);
-    problem_add(&body, r->id, err);
+    http_problem_add(&body, r->id, err);
     answer_text(r, info->status, "application/problem+json", &body);
     if (info->status == 401)
         answer_header(r, "WWW-Authenticate", "Bearer realm=\"tensord\"");

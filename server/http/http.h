@@ -67,7 +67,8 @@ typedef struct http_request {
     arena *arena;
     const char *id;        /* of the header X-Request-Id */
     const char *method;    /* one of GET HEAD PUT POST PATCH DELETE */
-    const char *path;      /* as sent, without the query */
+    const char *target;    /* as sent */
+    const char *path;      /* the same without the query */
     const char **segments; /* of the path, decoded; "/" has one, empty */
     int segment_count;
     http_pairs headers, query;
@@ -102,16 +103,32 @@ text *http_collect(http_request *r, int64_t bytes_max);
 /* Adds microseconds to a phase. */
 void http_spent(http_request *r, http_phase phase, int64_t us);
 
+/* ---- Requests that came earlier ------------------------------------------------ */
+
+/* A request without a connection, of a method, target and headers that were taken in
+ * before; the app admits and handles it, and nobody gets its answer. NULL and
+ * ERR_TRANSPORT if the target is none. To be freed with http_recalled_free. */
+http_request *http_recall(const char *id, const char *method, const char *target,
+                          const http_pairs *headers, int64_t body_length, error *err);
+void http_recalled_free(http_request *r);
+
 /* ---- Answers ------------------------------------------------------------------ */
 
 /* Where a long answer comes from. fill writes at most room bytes and returns how
  * many; 0 at the end; -1 to give up, which cuts the connection. It runs on a
- * connection thread and must not wait. close releases the state. */
+ * connection thread and must not wait. close releases the state.
+ *
+ * A live source, one with ready, may return HTTP_LATER instead: the connection then
+ * sleeps until ready, which is asked a few times in a second by a thread of http, says
+ * that fill has something. It ends when the server stops. */
 typedef struct http_source {
     void *state;
     ssize_t (*fill)(void *state, char *to, size_t room);
     void (*close)(void *state);
+    bool (*ready)(void *state); /* NULL: it always has */
 } http_source;
+
+enum { HTTP_LATER = -2 };
 
 /* Each sets the answer of a request; the last one wins. media is a media type.
  * Text of more than 1 KiB is compressed if the client likes that. */
@@ -127,6 +144,9 @@ void answer_stream(http_request *r, int status, const char *media, int64_t size,
 void answer_empty(http_request *r, int status);
 /* The error as application/problem+json; what a handler that returns false gets. */
 void answer_problem(http_request *r, const error *err);
+
+/* Adds the document of such an answer. */
+void http_problem_add(text *to, const char *request_id, const error *err);
 
 /* Sets a header of the answer, in place of one of that name; the strings are
  * copied. Kept when the answer becomes a problem. */

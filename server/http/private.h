@@ -50,13 +50,13 @@ typedef struct exchange {
     stage stage;
     bool admitted; /* counted as active */
     bool keep;     /* the connection may be used again */
-    const char *target;
     int64_t begun_us, queued_us;
     int64_t spent_us[PHASES];
     int64_t body_bytes, thrown_bytes; /* received; of these, not fed */
     _Atomic int64_t sent_bytes;
     error err; /* of the sink or of admit; answered when the body is in */
     answer answer;
+    bool asleep;           /* until the source is ready; guarded by the watchdog's lock */
     struct exchange *next; /* in the pool's queue */
 } exchange;
 
@@ -79,6 +79,8 @@ const exchange *exchange_of_const(const http_request *r);
 
 /* An exchange for a target that has just arrived, with one reference. */
 exchange *exchange_new(http_server *s, const char *target);
+/* Takes the target apart. ERR_TRANSPORT if it is none. */
+bool exchange_take_target(exchange *x, error *err);
 void exchange_ref(exchange *x);
 void exchange_unref(exchange *x);
 
@@ -118,9 +120,6 @@ enum MHD_Result reply_send(exchange *x);
  * socket past the library, before it is closed. */
 void reply_add_raw(text *to, const char *request_id, const error *err);
 
-/* Adds the problem document of err. */
-void problem_add(text *to, const char *request_id, const error *err);
-
 /* ---- watch.c: the watchdog ---------------------------------------------------------- */
 
 watch *watch_new(http_server *s);
@@ -130,8 +129,14 @@ void watch_free(watch *w);
 watched *watch_open(watch *w, struct MHD_Connection *connection);
 void watch_close(watch *w, watched *c);
 
+/* The connection is lost: it counts no longer, though the library may keep it for a while. */
+void watch_lost(watch *w, watched *c);
+
 /* The exchange x has reached the stage (NULL: the connection is idle). */
 void watch_stage(watch *w, watched *c, exchange *x, stage stage);
+
+/* Puts the connection of x, whose source has nothing yet, to sleep until it has. */
+void watch_sleep(watch *w, exchange *x);
 
 /* Whether the connection is one too many, and must be told so. */
 bool watch_too_many(watch *w, const watched *c);

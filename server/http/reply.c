@@ -34,7 +34,7 @@ static void add_position(json_writer *w, const error *err)
     }
 }
 
-void problem_add(text *to, const char *request_id, const error *err)
+void http_problem_add(text *to, const char *request_id, const error *err)
 {
     const error_info *info = error_info_of(err->kind);
     json_writer w = json_to(to, false);
@@ -60,7 +60,7 @@ void reply_add_raw(text *to, const char *request_id, const error *err)
     text body;
 
     text_init(&body);
-    problem_add(&body, request_id, err);
+    http_problem_add(&body, request_id, err);
     text_addf(to,
               "HTTP/1.1 %u %s\r\nContent-Type: application/problem+json\r\nX-Request-Id: %s\r\n"
               "X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n",
@@ -120,7 +120,8 @@ static void compress_answer(exchange *x)
 {
     answer *a = &x->answer;
 
-    if (!is_textual(a->media) || find_header(a, "Content-Encoding") != NULL)
+    if (!is_textual(a->media) || find_header(a, "Content-Encoding") != NULL ||
+        a->source.ready != NULL)
         return;
     answer_header(&x->request, "Vary", "Accept, Accept-Encoding");
     if (!takes_gzip(http_header(&x->request, "Accept-Encoding")))
@@ -145,9 +146,16 @@ static void compress_answer(exchange *x)
 static ssize_t pull(void *state, uint64_t position, char *to, size_t room)
 {
     exchange *x = state;
-    ssize_t n = x->answer.source.fill(x->answer.source.state, to, room);
+    ssize_t n =
+        x->request.cancel != 0 ? -1 : x->answer.source.fill(x->answer.source.state, to, room);
 
     (void)position;
+    if (n == HTTP_LATER && !x->server->stopping) {
+        watch_sleep(x->server->watch, x);
+        return 0;
+    }
+    if (n == HTTP_LATER)
+        return MHD_CONTENT_READER_END_OF_STREAM;
     if (n < 0)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     if (n == 0)

@@ -17,6 +17,7 @@ struct watched {
     uint8_t address[16];  /* of the peer, IPv4 mapped */
     bool loopback, fresh; /* fresh: no request has been complete yet */
     bool cut;             /* shut down already */
+    bool lost;            /* does not count */
     exchange *exchange;   /* NULL: idle */
     int ticks_gone;       /* for how long a body has been broken off */
     stage stage;
@@ -95,8 +96,26 @@ static bool broke_off(watched *c)
     return c->ticks_gone >= TICKS;
 }
 
+/* Wakes a connection that waits for its source: if that is ready, the client has left, or
+ * the server stops. */
+static void look_at_sleeper(watched *c)
+{
+    exchange *x = c->exchange;
+
+    if (has_left(c))
+        x->request.cancel = 1; /* then nothing more is sent */
+    else if (!x->server->stopping && !x->answer.source.ready(x->answer.source.state))
+        return;
+    x->asleep = false;
+    MHD_resume_connection(x->connection);
+}
+
 static void look_at(watched *c, int64_t now)
 {
+    if (c->exchange != NULL && c->exchange->asleep) {
+        look_at_sleeper(c);
+        return;
+    }
     if (c->stage == STAGE_BODY && broke_off(c)) {
         cut(c, NULL);
         return;
@@ -229,9 +248,17 @@ void watch_close(watch *w, watched *c)
         w->first = c->next;
     if (c->next != NULL)
         c->next->previous = c->previous;
-    w->count--;
+    w->count -= !c->lost;
     pthread_mutex_unlock(&w->lock);
     free(c);
+}
+
+void watch_lost(watch *w, watched *c)
+{
+    pthread_mutex_lock(&w->lock);
+    w->count -= !c->lost;
+    c->lost = true;
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* When a connection that has reached a stage is late. */
@@ -258,6 +285,14 @@ void watch_stage(watch *w, watched *c, exchange *x, stage stage)
     pthread_mutex_unlock(&w->lock);
 }
 
+void watch_sleep(watch *w, exchange *x)
+{
+    pthread_mutex_lock(&w->lock);
+    MHD_suspend_connection(x->connection);
+    x->asleep = true;
+    pthread_mutex_unlock(&w->lock);
+}
+
 bool watch_too_many(watch *w, const watched *c)
 {
     const http_options *o = &w->server->options;
@@ -266,7 +301,7 @@ bool watch_too_many(watch *w, const watched *c)
 
     pthread_mutex_lock(&w->lock);
     for (const watched *other = w->first; other != NULL && !c->loopback; other = other->next)
-        same += memcmp(other->address, c->address, sizeof c->address) == 0;
+        same += !other->lost && memcmp(other->address, c->address, sizeof c->address) == 0;
     too_many = w->count > o->connections_soft_max || same > o->connections_per_address_max;
     pthread_mutex_unlock(&w->lock);
     return too_many;

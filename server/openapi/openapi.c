@@ -125,6 +125,12 @@ static void add_answers(json_writer *w, const route *row)
     if (row->gives != NULL)
         add_content(w, row->gives, row->gives_schema);
     json_end(w, '}');
+    if ((row->traits & ROUTE_DEFERS) != 0) {
+        json_begin(w, "202", '{');
+        json_string(w, "description", "With `Prefer: respond-async`: the job; see its Location.");
+        add_content(w, "application/json", "Job");
+        json_end(w, '}');
+    }
     for (int status = 400; status < 600; status++)
         add_problem_answer(w, row, status);
     json_end(w, '}');
@@ -148,6 +154,11 @@ static void add_parameter(json_writer *w, const char *name, size_t n, bool in_pa
     json_end(w, '}');
 }
 
+static const char prefer_parameter[] =
+    "{\"name\":\"Prefer\",\"in\":\"header\",\"description\":\"respond-async: be answered 202 with "
+    "a job. With restart=fail the job fails, and does not run again, if the server ends while it "
+    "runs.\",\"schema\":{\"type\":\"string\"}}";
+
 static void add_parameters(json_writer *w, const route *row)
 {
     json_begin(w, "parameters", '[');
@@ -162,6 +173,8 @@ static void add_parameters(json_writer *w, const route *row)
         at += n;
         at += *at == ' ';
     }
+    if ((row->traits & ROUTE_DEFERS) != 0)
+        json_raw(w, NULL, prefer_parameter);
     json_end(w, ']');
 }
 

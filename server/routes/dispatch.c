@@ -2,9 +2,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server/routes/routes.h"
-
 #include "engine/base/nearest.h"
+#include "server/routes/defer.h"
+#include "server/routes/routes.h"
 
 /* ---- Finding the row ----------------------------------------------------------------- */
 
@@ -215,6 +215,11 @@ static bool admit_to(services *s, http_request *r, route_match *match, error *er
         !check_body_media(r, match, err))
         return false;
     r->body_bytes_max = usual_body_bytes(s, match);
+    match->handle = row->handle;
+    if (match->job == NULL && (row->traits & ROUTE_DEFERS) != 0 && defer_is_asked(r)) {
+        match->handle = defer_handle;
+        return defer_open(s, r, err);
+    }
     return row->open == NULL || row->open(s, r, err);
 }
 
@@ -236,11 +241,28 @@ static bool admit(void *context, http_request *r, error *err)
     return !error_is_set(err) && admit_to(s, r, match, err);
 }
 
-static bool handle(void *context, http_request *r, error *err)
+bool route_recall(services *s, http_request *r, job *j, error *err)
+{
+    route_match *match = arena_alloc(r->arena, sizeof *match);
+    text allow;
+
+    text_init(&allow);
+    match->job = j;
+    match->route = route_find(r, &match->captures, &allow, err);
+    text_clear(&allow);
+    return match->route != NULL && admit_to(s, r, match, err);
+}
+
+bool route_run(services *s, http_request *r, error *err)
 {
     const route_match *match = r->app_data;
 
-    return match->route->handle(context, r, err);
+    return match->handle(s, r, err);
+}
+
+static bool handle(void *context, http_request *r, error *err)
+{
+    return route_run(context, r, err);
 }
 
 http_app routes_app(services *s)
@@ -273,4 +295,9 @@ const char *route_media(const http_request *r)
 const char *route_body_media(const http_request *r)
 {
     return match_of(r)->body_media;
+}
+
+job *route_job(const http_request *r)
+{
+    return match_of(r)->job;
 }

@@ -33,7 +33,12 @@ static bool check_asked(evaluation *e, error *err)
 static evaluation evaluation_new(services *s, http_request *r)
 {
     return (evaluation){
-        .services = s, .request = r, .format = answer_format(r), .started_us = clock_us()};
+        .services = s,
+        .request = r,
+        .job = route_job(r),
+        .format = route_job(r) != NULL ? WIRE_JSON : answer_format(r), /* a job's: asked later */
+        .started_us = clock_us(),
+    };
 }
 
 /* ---- POST /v1/eval ------------------------------------------------------------------------- */

@@ -82,7 +82,7 @@ static bool check_result(const evaluation *e, const shape *s, dtype t, error *er
 
 static bool check_results(const evaluation *e, bool have_run, error *err)
 {
-    for (int i = 0; i < e->answered_count; i++) {
+    for (int i = 0; i < e->gives.tensor_count; i++) {
         const type *t = value_type(e->graph->outputs[i]);
 
         if (!check_result(e, have_run ? &e->values[i].shape : &t->shape, t->dtype, err))
@@ -91,19 +91,29 @@ static bool check_results(const evaluation *e, bool have_run, error *err)
     return true;
 }
 
+/* Not 0 once the evaluation is to stop. */
+static const _Atomic int *evaluation_cancelled(const evaluation *e)
+{
+    return e->job != NULL ? job_cancelled(e->job) : &e->request->cancel;
+}
+
 static bool run(evaluation *e, error *err)
 {
     const config *c = e->services->config;
     http_request *r = e->request;
     const engine_options options = {
-        .limits = {.peak_bytes = c->plan_bytes_max, .work = (double)c->work_max},
+        .limits = {.peak_bytes = c->plan_bytes_max,
+                   .work = (double)(e->job != NULL ? c->job_work_max : c->work_max)},
         .strict = e->asked.strict,
         .optimize = e->asked.optimize,
         .dry_run = e->asked.dry_run,
     };
-    const stop_sign stop = {.cancelled = &r->cancel,
-                            .deadline_us = r->deadline_us,
-                            .iterations_max = c->loop_iterations_max};
+    const stop_sign stop = {
+        .cancelled = evaluation_cancelled(e),
+        .deadline_us = r->deadline_us,
+        .iterations_max = c->loop_iterations_max,
+        .progress = e->job != NULL ? job_progress(e->job) : NULL,
+    };
     tensor *values = arena_array(r->arena, (size_t)e->graph->output_count + 1, sizeof *values);
     bool ok;
 
@@ -114,7 +124,7 @@ static bool run(evaluation *e, error *err)
     http_spent(r, PHASE_PLAN, e->stats.plan_us);
     http_spent(r, PHASE_RUN, e->stats.run_us + 1);
     if (ok)
-        e->values = values;
+        e->values = e->gives.tensors = values;
     return ok && check_results(e, true, err);
 }
 
@@ -123,6 +133,7 @@ static bool run(evaluation *e, error *err)
 
 static void release(evaluation *e)
 {
+    text_clear(&e->gives.rest);
     for (int i = 0; e->values != NULL && i < e->graph->output_count; i++)
         tensor_unref(&e->values[i]);
     graph_release(e->graph);
@@ -141,9 +152,13 @@ static bool evaluate(evaluation *e, error *err)
     bool ok;
 
     e->graph = graph_new(r->arena, NULL);
+    e->writes = e->asked.store_all || e->asked.store.count > 0 || e->asked.updates.count > 0 ||
+                e->asked.delete.count > 0;
+    if (e->job != NULL)
+        *job_progress(e->job) = (run_progress){0};
     bindings_init(&e->bindings, e->services, r->arena,
                   e->stored_name != NULL ? &e->asked.feeds : &e->asked.inputs,
-                  levels[e->asked.durability], e->asked.isolation == WIRE_SERIALIZABLE,
+                  levels[e->asked.durability], e->asked.isolation == WIRE_SERIALIZABLE && e->writes,
                   &body_of(r)->budget);
     e->bindings.feeds = e->stored_name != NULL;
     ok = build(e, err) && evaluation_find_givens(e, err) && evaluation_select(e, err) &&
@@ -156,7 +171,7 @@ static bool evaluate(evaluation *e, error *err)
 /* An evaluation that somebody overtook is done again, on what is there then. */
 static bool try_again(const evaluation *e, int tries, error *err)
 {
-    if (err->kind != ERR_CONFLICT || tries >= TRIES_MAX || e->request->cancel != 0)
+    if (err->kind != ERR_CONFLICT || tries >= TRIES_MAX || *evaluation_cancelled(e) != 0)
         return false;
     error_clear(err);
     return true;

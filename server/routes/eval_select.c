@@ -19,16 +19,17 @@ static bool select_named(evaluation *e, const wire_names *names, const char *mem
     for (size_t i = 0; i < names->count; i++) {
         if (!source_find(&e->source, names->items[i], &v, err))
             return error_at_pointer(err, "/%s/%zu", member, i);
-        e->named[e->named_count++] = (wanted){.name = names->items[i], .output = want(e, v)};
+        e->gives.named[e->gives.named_count++] =
+            (wanted){.name = names->items[i], .output = want(e, v)};
     }
     return true;
 }
 
 static void set_results(evaluation *e, int count, bool is_list)
 {
-    e->results = arena_array(e->request->arena, (size_t)count + 1, sizeof *e->results);
-    e->result_count = count;
-    e->result_is_list = is_list;
+    e->gives.results = arena_array(e->request->arena, (size_t)count + 1, sizeof *e->gives.results);
+    e->gives.result_count = count;
+    e->gives.result_is_list = is_list;
 }
 
 /* What the text gives. Of a graph that is run, those that have names are outputs too. */
@@ -41,13 +42,14 @@ static bool select_results(evaluation *e, error *err)
 
     if (!source_results(&e->source, &count, &values, &names, &is_list, err))
         return false;
-    e->named = arena_array(e->request->arena, (size_t)count + e->asked.outputs.count + 1,
-                           sizeof *e->named);
+    e->gives.named = arena_array(e->request->arena, (size_t)count + e->asked.outputs.count + 1,
+                                 sizeof *e->gives.named);
     set_results(e, count, is_list);
     for (int i = 0; i < count; i++) {
-        e->results[i] = want(e, values[i]);
+        e->gives.results[i] = want(e, values[i]);
         if (e->stored_name != NULL && names[i] != NULL)
-            e->named[e->named_count++] = (wanted){.name = names[i], .output = e->results[i]};
+            e->gives.named[e->gives.named_count++] =
+                (wanted){.name = names[i], .output = e->gives.results[i]};
     }
     return true;
 }
@@ -58,20 +60,13 @@ static bool select_fetches(evaluation *e, error *err)
     const wire_names *names = &e->asked.fetches;
     const int count = (int)names->count;
 
-    e->named = arena_array(e->request->arena, names->count + 1, sizeof *e->named);
+    e->gives.named = arena_array(e->request->arena, names->count + 1, sizeof *e->gives.named);
     if (!select_named(e, names, "fetches", err))
         return false;
     set_results(e, count, count > 1);
     for (int i = 0; i < count; i++)
-        e->results[i] = e->named[i].output;
+        e->gives.results[i] = e->gives.named[i].output;
     return true;
-}
-
-/* A file of several tensors has each once, under its name. */
-static void drop_named_results(evaluation *e)
-{
-    if (e->stored_name != NULL && e->format == WIRE_NPZ && e->named_count > 0)
-        set_results(e, 0, false);
 }
 
 static void select_printed(evaluation *e)
@@ -83,45 +78,20 @@ static void select_printed(evaluation *e)
         e->printed[i] = p->printed[i].style == LANG_LITERAL ? -1 : want(e, p->printed[i].value);
 }
 
-/* ---- What the format can say --------------------------------------------------------------------
- */
-
-static bool check_one(const evaluation *e, error *err)
+/* What the answer will have, as far as it is known before it is computed. */
+static void note_types(evaluation *e)
 {
-    const int only = e->result_count == 1  ? e->results[0]
-                     : e->named_count == 1 ? e->named[0].output
-                                           : -1;
+    outcome *o = &e->gives;
 
-    if (e->result_count > 1 || only < 0)
-        return error_set(
-            err, ERR_ACCEPT, "%s holds one tensor, and the evaluation gives %d; npz holds several.",
-            wire_format_name(e->format), e->result_count > 1 ? e->result_count : e->named_count);
-    return wire_writer_takes(e->format, &value_type(e->graph->outputs[only])->shape, err);
-}
+    o->named_alone = e->stored_name != NULL && o->named_count > 0;
+    o->dry_run = e->asked.dry_run;
+    o->tensor_count = e->graph->output_count;
+    o->tensors = arena_array(e->request->arena, (size_t)o->tensor_count + 1, sizeof *o->tensors);
+    for (int i = 0; i < o->tensor_count; i++) {
+        const type *t = value_type(e->graph->outputs[i]);
 
-static bool check_names(const evaluation *e, error *err)
-{
-    table names;
-
-    table_init(&names, e->request->arena);
-    for (int i = 0; i < e->named_count; i++)
-        if (table_put(&names, e->named[i].name, e->named) != NULL)
-            return error_set(err, ERR_REQUEST, "The output '%s' is asked for twice.",
-                             e->named[i].name);
-    return e->result_count == 0 || e->format != WIRE_NPZ || table_get(&names, "result") == NULL ||
-           error_set(err, ERR_REQUEST,
-                     "An npz file cannot have the output 'result' beside the result.");
-}
-
-static bool check_format(const evaluation *e, error *err)
-{
-    if (!check_names(e, err))
-        return false;
-    if (e->format != WIRE_JSON && e->asked.dry_run)
-        return error_set(err, ERR_ACCEPT, "A dry run is answered in JSON only.");
-    if (e->format == WIRE_NPZ && e->result_count + e->named_count == 0)
-        return error_set(err, ERR_ACCEPT, "The evaluation gives no tensor to put into the file.");
-    return e->format == WIRE_JSON || e->format == WIRE_NPZ || check_one(e, err);
+        o->tensors[i] = (tensor){.dtype = t->dtype, .shape = t->shape};
+    }
 }
 
 bool evaluation_select(evaluation *e, error *err)
@@ -129,8 +99,7 @@ bool evaluation_select(evaluation *e, error *err)
     if (!(e->asked.fetches.count > 0 ? select_fetches(e, err) : select_results(e, err)) ||
         !select_named(e, &e->asked.outputs, "outputs", err))
         return false;
-    drop_named_results(e);
-    e->answered_count = e->graph->output_count;
+    note_types(e);
     select_printed(e);
-    return evaluation_select_stored(e, err) && check_format(e, err);
+    return evaluation_select_stored(e, err) && outcome_check(&e->gives, e->format, err);
 }

@@ -6,6 +6,13 @@
 #include "server/routes/evaluation.h"
 #include "server/routes/stored.h"
 
+/* A dry run changes nothing. */
+static void delete_name(evaluation *e, const char *name)
+{
+    if (!e->asked.dry_run)
+        txn_delete(e->bindings.txn, name);
+}
+
 /* ---- Wanted ------------------------------------------------------------------------------ */
 
 static void add(evaluation *e, const char *stored, value v)
@@ -85,7 +92,7 @@ static bool select_all(evaluation *e, error *err)
             return false;
     for (int i = 0; i < p->deleted_count; i++)
         if (snapshot_find(txn_base(e->bindings.txn), p->deleted[i].name) != NULL)
-            txn_delete(e->bindings.txn, p->deleted[i].name);
+            delete_name(e, p->deleted[i].name);
     return select_list(e, &e->asked.updates, fit_update, err);
 }
 
@@ -115,29 +122,61 @@ static bool select_deleted(evaluation *e, error *err)
                 error_set(err, ERR_REQUEST, "'%s' is to be stored and deleted.", name);
                 return error_at_pointer(err, "/delete/%zu", i);
             }
-        txn_delete(e->bindings.txn, name);
+        delete_name(e, name);
     }
     return true;
 }
 
 bool evaluation_select_stored(evaluation *e, error *err)
 {
-    e->writes = e->asked.store_all || e->asked.store.count > 0 || e->asked.updates.count > 0 ||
-                e->asked.delete.count > 0;
     return (e->asked.store_all ? select_all(e, err) : select_listed(e, err)) &&
            select_deleted(e, err);
 }
 
 /* ---- Committed ----------------------------------------------------------------------------- */
 
+static bool put_stored(evaluation *e, error *err)
+{
+    for (int i = 0; i < e->stored_count; i++)
+        if (!txn_put_tensor(e->bindings.txn, e->stored[i].name, &e->values[e->stored[i].output],
+                            FORM_AUTO, err))
+            return false;
+    return true;
+}
+
+/* What the job's answer says, as soon as it is known what the commit does. */
+static void tell_job(void *context, const commit_result *done, text *to)
+{
+    evaluation *e = context;
+
+    e->committed = done;
+    evaluation_tell(e);
+    outcome_add(&e->gives, to);
+    e->committed = NULL;
+}
+
+/* The answer of a job is part of the transaction. */
+static bool put_answer(evaluation *e, error *err)
+{
+    const outcome *o = &e->gives;
+
+    for (int i = 0; i < o->tensor_count && !o->dry_run; i++)
+        if (!job_put_tensor(e->job, e->bindings.txn, i, &o->tensors[i], err))
+            return false;
+    job_put_answer(e->job, e->bindings.txn, tell_job, e);
+    return true;
+}
+
 bool evaluation_store(evaluation *e, error *err)
 {
-    txn *x = e->bindings.txn;
+    commit_result *done = arena_alloc(e->request->arena, sizeof *done);
+    const bool changes = e->writes && !e->asked.dry_run;
 
-    if (!e->writes || e->asked.dry_run)
+    if (!changes && e->job == NULL)
         return true;
-    for (int i = 0; i < e->stored_count; i++)
-        if (!txn_put_tensor(x, e->stored[i].name, &e->values[e->stored[i].output], FORM_AUTO, err))
-            return false;
-    return txn_commit(x, &e->committed, err);
+    if ((changes && !put_stored(e, err)) || (e->job != NULL && !put_answer(e, err)) ||
+        !txn_commit(e->bindings.txn, done, err))
+        return false;
+    e->committed = done;
+    return true;
 }

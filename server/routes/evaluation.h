@@ -6,24 +6,19 @@
  *   select   which values are wanted, and what for             eval_select.c
  *   replace  what is given in the place of values              eval_replace.c
  *   run      the engine                                        eval_run.c
- *   store    one transaction                                   eval_store.c
- *   answer   in the format that was negotiated                 eval_answer.c
+ *   store    one transaction, a job's answer included          eval_store.c
+ *   answer   in the format that was negotiated                 eval_answer.c, outcome.c
  *
  * Every value that is wanted is an output of the graph; here they are known by their
  * index among those. */
 #pragma once
 
 #include "engine/engine.h"
-#include "server/routes/answer.h"
+#include "server/jobs/jobs.h"
 #include "server/routes/bindings.h"
 #include "server/routes/body.h"
+#include "server/routes/outcome.h"
 #include "server/routes/source.h"
-
-/* A value wanted under a name. */
-typedef struct wanted {
-    const char *name;
-    int output;
-} wanted;
 
 typedef struct evaluation {
     services *services;
@@ -42,18 +37,14 @@ typedef struct evaluation {
     graph *whole;    /* as built, if graph is a part of it now */
     tensor *tensors; /* that graph's inputs are run with; borrowed */
 
-    int result_count; /* 0 and no list: there is no result */
-    bool result_is_list;
-    int *results;
-    int named_count;
-    wanted *named; /* the request's outputs */
+    outcome gives; /* its tensors are the first outputs of the graph */
     int *printed;  /* of each printed item; -1: it has no value */
     bool writes;
     int stored_count;
-    wanted *stored; /* under which names */
-    commit_result committed;
-    int answered_count; /* the outputs of the graph that the answer has come first */
-    tensor *values;     /* of the graph's outputs, once it ran */
+    wanted *stored;                 /* under which names */
+    const commit_result *committed; /* NULL: nothing was */
+    tensor *values;                 /* of the graph's outputs, once it ran */
+    job *job;                       /* that is done; NULL: the answer is waited for */
     engine_stats stats;
 } evaluation;
 
@@ -76,6 +67,9 @@ bool evaluation_replace(evaluation *e, error *err);
 
 /* Commits what is to be stored and deleted, if anything. */
 bool evaluation_store(evaluation *e, error *err);
+
+/* Writes what the answer has besides tensors, now that all is done. */
+void evaluation_tell(evaluation *e);
 
 /* Sets the answer. */
 bool evaluation_answer(evaluation *e, error *err);

@@ -26,6 +26,9 @@ route_handle graph_put, graph_get, graph_delete, graphs_list;
 route_open grad_open;
 route_handle grad_handle;
 
+/* jobs.c, job_events.c: requests that are answered later */
+route_handle job_get, job_delete, job_result, job_events, jobs_list_all;
+
 /* variables.c, variable_meta.c, variable_attributes.c: named tensors */
 route_open variable_open, attributes_open;
 route_handle variable_get, variable_put, variable_delete, variable_meta, variables_list,

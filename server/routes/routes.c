@@ -74,9 +74,9 @@ static const route table[] = {
     /* ---- Computing ---- */
     {
         .method = "POST", .pattern = "/v1/eval", .open = eval_open, .handle = eval_handle,
-        .traits = ROUTE_WORKER, .takes = TENSORS, .takes_schema = "EvalRequest",
+        .traits = ROUTE_WORKER | ROUTE_DEFERS, .takes = TENSORS, .takes_schema = "EvalRequest",
         .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer", .query = "program format",
-        .errors = {EVALUATION_ERRORS, WRITE_ERRORS, ERR_INTEGRITY},
+        .errors = {EVALUATION_ERRORS, WRITE_ERRORS, ERR_INTEGRITY, ERR_JOB_QUOTA},
         .summary = "Evaluates a program or a graph.",
     },
     /* ---- Variables ---- */
@@ -157,10 +157,10 @@ static const route table[] = {
     },
     {
         .method = "POST", .pattern = "/v1/graphs/{name}/run", .open = run_open,
-        .handle = run_handle, .traits = ROUTE_WORKER, .takes = TENSORS,
+        .handle = run_handle, .traits = ROUTE_WORKER | ROUTE_DEFERS, .takes = TENSORS,
         .takes_schema = "RunRequest", .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer",
         .query = "format",
-        .errors = {EVALUATION_ERRORS, WRITE_ERRORS, ERR_NOT_FOUND, ERR_INTEGRITY},
+        .errors = {EVALUATION_ERRORS, WRITE_ERRORS, ERR_NOT_FOUND, ERR_INTEGRITY, ERR_JOB_QUOTA},
         .summary = "Evaluates a stored graph, or any part of it, and updates variables with the results.",
     },
     {
@@ -169,6 +169,38 @@ static const route table[] = {
         .gives = JSON, .gives_schema = "GradAnswer", .query = "durability",
         .errors = {GRAPH_ERRORS, WRITE_ERRORS, ERR_NOT_FOUND, ERR_INTEGRITY},
         .summary = "A graph that computes gradients of a stored graph; stored too, if a name is given.",
+    },
+    /* ---- Jobs ---- */
+    {
+        .method = "GET", .pattern = "/v1/jobs", .handle = jobs_list_all,
+        .gives = JSON, .gives_schema = "Jobs", .query = "limit cursor",
+        .errors = {ERR_REQUEST},
+        .summary = "The jobs there are, page by page, the newest first.",
+    },
+    {
+        .method = "GET", .pattern = "/v1/jobs/{id}", .handle = job_get,
+        .gives = JSON, .gives_schema = "Job",
+        .errors = {ERR_NOT_FOUND},
+        .summary = "How far a job is.",
+    },
+    {
+        .method = "DELETE", .pattern = "/v1/jobs/{id}", .handle = job_delete, .status = 204,
+        .errors = {ERR_NOT_FOUND, ERR_DISK, ERR_READ_ONLY, ERR_STORAGE},
+        .summary = "Cancels a job; gives up the result of one that has ended.",
+    },
+    {
+        .method = "GET", .pattern = "/v1/jobs/{id}/result", .handle = job_result,
+        .traits = ROUTE_WORKER, .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer",
+        .query = "format",
+        .errors = {ERR_NOT_FOUND, ERR_GONE, ERR_REQUEST, ERR_INTEGRITY},
+        .summary = "What the request itself would have answered, be it an error; 202 and the job "
+                   "until there is one.",
+    },
+    {
+        .method = "GET", .pattern = "/v1/jobs/{id}/events", .handle = job_events,
+        .gives = "text/event-stream",
+        .errors = {ERR_NOT_FOUND},
+        .summary = "The job's states and progress as server-sent events, until it ends.",
     },
     /* ---- For people ---- */
     {

@@ -24,12 +24,16 @@
 
 /* ---- What a handler sees ---------------------------------------------------------- */
 
+typedef struct jobs jobs;
+typedef struct job job;
+
 /* The server's parts. Set up by main before the first request, then constant. */
 typedef struct services {
     const config *config;
     const auth *auth;
     http_server *http;
     storage *storage;
+    jobs *jobs;
     const char *api_document; /* openapi.json */
     int64_t started_us;
     atomic_bool ready;
@@ -37,12 +41,17 @@ typedef struct services {
 
 typedef struct route route;
 
+/* Answers a request. False answers err. */
+typedef bool route_handle(services *s, http_request *r, error *err);
+
 /* What dispatch found out about a request; http_request.app_data points here. */
 typedef struct route_match {
     const route *route;
     http_pairs captures;    /* of {name} in the pattern */
     const char *media;      /* the form of the answer that was negotiated */
     const char *body_media; /* of the body, without parameters; "" if there is none */
+    route_handle *handle;   /* the row's, or what defers it */
+    job *job;               /* that the request is done for; NULL: a caller waits */
 } route_match;
 
 /* The part of the path that stands for {name} in the route's pattern. */
@@ -54,10 +63,11 @@ const char *route_media(const http_request *r);
 /* The media type of the body, one of the row's takes. */
 const char *route_body_media(const http_request *r);
 
-/* ---- Rows ---------------------------------------------------------------------------- */
+/* The job that the request is done for, and whose answer its handler commits; NULL if a
+ * caller waits for it. */
+job *route_job(const http_request *r);
 
-/* Answers a request. False answers err. */
-typedef bool route_handle(services *s, http_request *r, error *err);
+/* ---- Rows ---------------------------------------------------------------------------- */
 
 /* Chooses what takes the body: sets r->sink, and r->body_bytes_max if the usual
  * limit of the body's media type is not the one. False refuses the request. */
@@ -67,6 +77,7 @@ typedef enum route_trait {
     ROUTE_PUBLIC = 1, /* needs no token */
     ROUTE_WORKER = 2, /* may take long: a worker runs it */
     ROUTE_PAGE = 4,   /* for people; not in the API document */
+    ROUTE_DEFERS = 8, /* becomes a job if the caller prefers that */
 } route_trait;
 
 enum { ROUTE_ERRORS_MAX = 64 };
@@ -108,6 +119,11 @@ const route *route_find(const http_request *r, http_pairs *captures, text *allow
 /* The word of offered (a space between) that an Accept header (or NULL: anything)
  * likes best, the first if several; NULL if none. */
 const char *route_negotiate(arena *a, const char *accept, const char *offered);
+
+/* Admits a request that was put aside with a job, and then, with its body fed to the sink,
+ * runs its handler. False and err. */
+bool route_recall(services *s, http_request *r, job *j, error *err);
+bool route_run(services *s, http_request *r, error *err);
 
 /* The application that http asks; context is the services. */
 http_app routes_app(services *s);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "tests/lib/storing.h"
 
@@ -131,6 +132,37 @@ static void a_newer_format_is_refused(void **state)
     overwrite(below(*state, "VERSION"), 0, "something else", 14);
     assert_null(open_at(*state, &err));
     assert_int_equal(err.kind, ERR_INTEGRITY);
+}
+
+/* Makes the directory what the first format was. */
+static void to_format_1(const char *path)
+{
+    char sql[] = "PRAGMA user_version = 1";
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(below(path, "index.db"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    overwrite(below(path, "VERSION"), 0, "tensord data format 1\n", 22);
+}
+
+static void an_older_format_is_raised(void **state)
+{
+    char version[32] = "";
+    storage *s;
+    FILE *file;
+
+    fill(*state, 3);
+    to_format_1(*state);
+    s = open_or_fail(*state);
+    assert_true(has_vector(s, "x2", LARGE, 2));
+    storage_close(s);
+    file = fopen(below(*state, "VERSION"), "r");
+    assert_non_null(fgets(version, sizeof version, file));
+    fclose(file);
+    assert_string_equal(version, "tensord data format 2\n");
+    s = open_or_fail(*state);
+    storage_close(s);
 }
 
 /* ---- A damaged index ----------------------------------------------------------------- */
@@ -335,6 +367,7 @@ int main(void)
         TEST(a_path_that_cannot_be_is_refused),
         TEST(parents_are_made_and_the_path_may_be_a_link),
         TEST(a_newer_format_is_refused),
+        TEST(an_older_format_is_raised),
         TEST(a_damaged_index_is_refused_and_nothing_is_touched),
         TEST(a_missing_index_is_refused),
         TEST(an_opening_that_was_cut_short_is_finished),

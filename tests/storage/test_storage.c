@@ -594,6 +594,100 @@ static void process_survives_an_orderly_end(void **state)
     assert_true(has_vector(p->s, "x", LARGE / 10, 2));
 }
 
+/* ---- What is hidden -------------------------------------------------------------------- */
+
+static void what_is_hidden_is_kept_but_neither_listed_nor_counted(void **state)
+{
+    place *p = *state;
+    tensor t = vector_of(LARGE, 3);
+    const entry *found[4];
+    commit_result done;
+    error err = {0};
+    snapshot *now;
+    txn *x = txn_new(p->s, NULL, DURABILITY_DISK);
+
+    assert_true(txn_put_tensor(x, ".h/large", &t, FORM_AUTO, &err));
+    assert_true(txn_put_text(x, ".h", "said", 4, &err));
+    assert_true(txn_commit(x, &done, &err));
+    assert_true(done.names[0].hidden && done.names[1].hidden);
+    txn_free(x);
+    tensor_unref(&t);
+    assert_true(put_vector(p->s, "seen", SMALL, 1, &err) > 0);
+    for (int i = 0; i < 2; i++) {
+        buffer *text;
+
+        now = storage_snapshot(p->s);
+        assert_int_equal(snapshot_count(now, ENTRY_VARIABLE), 1);
+        assert_int_equal(snapshot_list(now, ENTRY_VARIABLE, "", "", found, 4), 1);
+        assert_int_equal(snapshot_list(now, ENTRY_HIDDEN, ".h/", "", found, 4), 1);
+        text = entry_text(p->s, find(now, ".h"), &err);
+        assert_string_equal(buffer_bytes(text), "said");
+        buffer_unref(text);
+        assert_true(entry_tensor(p->s, found[0], &t, &err));
+        assert_true(is_vector(&t, LARGE, 3));
+        tensor_unref(&t);
+        snapshot_unref(now);
+        restart(p);
+    }
+}
+
+/* The commit and the versions of the names that are not hidden. */
+static void tell(void *context, const commit_result *done, text *to)
+{
+    *(int *)context += 1;
+    text_addf(to, "%d", (int)done->commit);
+    for (size_t i = 0; i < done->count; i++)
+        if (!done->names[i].hidden)
+            text_addf(to, " %s:%d", done->names[i].name, (int)done->names[i].version);
+}
+
+static void a_receipt_tells_what_the_commit_did(void **state)
+{
+    place *p = *state;
+    commit_result done;
+    error err = {0};
+    int calls = 0;
+
+    assert_int_equal(put_vector(p->s, "b", SMALL, 1, &err), 1);
+    for (int i = 0; i < 2; i++) {
+        char expected[32];
+        snapshot *now;
+        buffer *text;
+        tensor t = vector_of(SMALL, 0);
+        txn *x = txn_new(p->s, NULL, DURABILITY_DISK);
+
+        txn_put_receipt(x, ".r", tell, &calls); /* before what it tells */
+        assert_true(txn_put_tensor(x, "a", &t, FORM_AUTO, &err));
+        assert_true(txn_put_tensor(x, "b", &t, FORM_AUTO, &err));
+        assert_true(txn_commit(x, &done, &err));
+        txn_free(x);
+        tensor_unref(&t);
+        restart(p);
+        now = storage_snapshot(p->s);
+        text = entry_text(p->s, find(now, ".r"), &err);
+        snprintf(expected, sizeof expected, "%d a:%d b:%d", 2 + i, 1 + i, 2 + i);
+        assert_string_equal(buffer_bytes(text), expected);
+        buffer_unref(text);
+        snapshot_unref(now);
+    }
+    assert_int_equal(calls, 2);
+}
+
+static void a_receipt_of_what_was_refused_is_not_kept(void **state)
+{
+    place *p = *state;
+    commit_result done;
+    error err = {0};
+    int calls = 0;
+    txn *x = txn_new(p->s, NULL, DURABILITY_DISK);
+
+    txn_put_receipt(x, ".r", tell, &calls);
+    txn_expect(x, "a", EXPECT_PRESENT, ERR_PRECONDITION);
+    assert_false(txn_commit(x, &done, &err));
+    txn_free(x);
+    assert_false(has_name(p->s, ".r"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -619,6 +713,9 @@ int main(void)
         TEST(entity_tags_never_repeat),
         TEST(memory_is_forgotten_at_restart_with_what_was_there),
         TEST(process_survives_an_orderly_end),
+        TEST(what_is_hidden_is_kept_but_neither_listed_nor_counted),
+        TEST(a_receipt_tells_what_the_commit_did),
+        TEST(a_receipt_of_what_was_refused_is_not_kept),
     };
 
     return cmocka_run_group_tests_name("storage", tests, NULL, NULL);

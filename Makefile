@@ -87,7 +87,11 @@ run: deps
 
 bench: deps
 	@$(MAKE) -s -j2 $(OUT)/tests/bench/bench
-	@BUILD=$(OUT) /usr/bin/python3 tests/bench/run.py
+	@BUILD=$(OUT) /usr/bin/python3 tests/bench/run.py $(if $(WRITE),--write)
+
+# The peers that make bench compares with, where they are to be had.
+bench-deps: deps
+	@PEERS=1 tools/deps.sh
 
 long: deps
 	@$(MAKE) -s -j2 $(OUT)/tensord

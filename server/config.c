@@ -27,6 +27,10 @@ static const config_row rows[CONFIG_SETTINGS] = {
 
 enum { AUTO = -1 }; /* a number to be found at start */
 
+/* More than one, so that a small one need not wait until a large one has ended: the system
+ * shares the cores among them. */
+enum { EVALUATIONS_A_CORE = 8 };
+
 typedef struct unit {
     const char *name;
     int64_t size;
@@ -441,7 +445,7 @@ static void find_automatic(config *c)
     if (c->threads == AUTO)
         c->threads = cores;
     if (c->evaluations_max == AUTO)
-        c->evaluations_max = cores;
+        c->evaluations_max = EVALUATIONS_A_CORE * cores;
     if (c->jobs_running_max == AUTO)
         c->jobs_running_max = at_least(cores / 2, 1);
     if (c->http_threads == AUTO)

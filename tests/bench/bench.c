@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times the rows of rows.def, as tests/bench/run.py asks. First it prints the rows, one a
  * line. Then each question "engine ROW" or "hand ROW" is answered with milliseconds;
- * inputs are changed before each. "check ROW" is answered with the greatest difference of
- * the two results. TENSORD_THREADS says how many threads both have. */
+ * inputs are changed before each; ROW@SIZE has vectors of another size. "check ROW" is answered
+ * with the greatest difference of the two results. TENSORD_THREADS says how many threads both have.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ static struct {
     const struct bench_row *row;
     evaluation_input inputs[HAND_INPUTS];
     int count, turn;
+    int64_t size;  /* of its vectors; 0: the row's */
     tensor result; /* where the loop by hand writes */
 } now;
 
@@ -74,15 +76,20 @@ static void leave_row(void)
     now.result = (tensor){0};
 }
 
+/* Begins a row anew. */
 static void enter_row(const struct bench_row *row)
 {
     static const char *const names[HAND_INPUTS] = {"a", "b", "c", "d"};
 
     leave_row();
     now.row = row;
-    for (; now.count < HAND_INPUTS && row->inputs[now.count].rank > 0; now.count++)
-        now.inputs[now.count] = (evaluation_input){
-            names[now.count], make_input(row->dtype, &row->inputs[now.count], now.count)};
+    for (; now.count < HAND_INPUTS && row->inputs[now.count].rank > 0; now.count++) {
+        shape s = row->inputs[now.count];
+
+        s.length[0] = now.size > 0 ? now.size : s.length[0];
+        now.inputs[now.count] =
+            (evaluation_input){names[now.count], make_input(row->dtype, &s, now.count)};
+    }
 }
 
 /* Another element of each input is changed each time. */
@@ -171,21 +178,42 @@ static double answer(const char *question)
     return strcmp(question, "hand") == 0 ? run_hand() : check();
 }
 
+static void print_row(const struct bench_row *r)
+{
+    printf("%s\t%s\t%s\t%.0f\t%s\t", r->name, r->target, dtype_name(r->dtype), r->work, r->program);
+    for (int k = 0; k < HAND_INPUTS && r->inputs[k].rank > 0; k++) {
+        for (int i = 0; i < r->inputs[k].rank; i++)
+            printf("%s%ld", i > 0 ? "x" : k > 0 ? " " : "", (long)r->inputs[k].length[i]);
+    }
+    printf("\n");
+}
+
+/* Sets the row that a question is about, with inputs of its shapes or, for vectors, of a
+ * size of their own. */
+static void go_to_row(const char *name, int64_t size)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0 && (now.row != &rows[i] || now.size != size)) {
+            now.size = size;
+            enter_row(&rows[i]);
+        }
+}
+
 int main(void)
 {
     const size_t count = sizeof rows / sizeof *rows;
     char question[16], name[32];
+    long size;
 
     evaluate_init();
     for (size_t i = 0; i < count; i++)
-        printf("%s\t%s\t%s\t%.0f\t%s\n", rows[i].name, rows[i].target, dtype_name(rows[i].dtype),
-               rows[i].work, rows[i].program);
+        print_row(&rows[i]);
     printf("\n");
     fflush(stdout);
-    while (scanf("%15s %31s", question, name) == 2) {
-        for (size_t i = 0; i < count; i++)
-            if (strcmp(rows[i].name, name) == 0 && now.row != &rows[i])
-                enter_row(&rows[i]);
+    while (scanf("%15s %31[^@\n]", question, name) == 2) {
+        if (scanf("@%ld", &size) != 1)
+            size = 0;
+        go_to_row(name, size);
         change_inputs();
         if (now.result.buf == NULL)
             run_engine(NULL);

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed beside others, in one run: each row is timed in turns by the engine, by a loop
-written by hand, and by NumPy, on 10 million float64; medians and their ratios.
+"""Speed beside others, in one run: every row of rows.def is timed in turns by the engine,
+by a loop written by hand (or OpenBLAS), and by each peer that is installed, with the same
+number of threads; inputs change each time. Medians, ratios, and whether the target is met.
 
-    run.py [TURNS]
-"""
+    run.py [--turns N] [--threads 1,2] [--rows PART,PART] [--write]
+
+--write puts the tables into RESULTS.md and a picture of how cost grows into scaling.svg."""
+import argparse
 import os
+import platform
 import statistics
 import subprocess
 import sys
@@ -12,41 +16,180 @@ import time
 
 import numpy as np
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 BENCH = os.environ.get("BUILD", "build") + "/tests/bench/bench"
-TURNS = int(sys.argv[1]) if len(sys.argv) > 1 else 9
-N = 10_000_000
-ROWS = [("chain", "2*a + 3*b*sin(c) - exp(d)", lambda a, b, c, d: 2 * a + 3 * b * np.sin(c) - np.exp(d)),
-        ("multiply_add", "a*b + c", lambda a, b, c, d: a * b + c)]
+sys.path.insert(0, HERE)
+from peers import peers  # noqa: E402
+
+# Most that the engine may take, in times of the loop by hand, and least that peers must
+# take, in times of the engine.
+TARGETS = {"S1": (1.20, {}), "S2": (1.10, {"numpy": 1, "numexpr": 1, "torch": 1, "numba": 1}),
+           "S3": (1.25, {"numpy": 4, "torch": 3}), "S4": (1 / 0.97, {})}
+CHAIN = {"numpy": 8, "numexpr": 6}
+SPEEDUP = 1.85
+ELSEWHERE = [("S6", "tiny requests beside a bare libmicrohttpd handler"),
+             ("S7", "JSON tensors end to end"), ("S8", "npy in and out"),
+             ("S9", "stored arrays of 10 times the budget"),
+             ("S10", "durable small writes: build/tests/bench/bench_storage"),
+             ("S11", "start: build/tests/bench/bench_storage")]
+SIZES = [10 ** k for k in range(3, 8)]
+
+
+class Bench:
+    """The program that runs the engine and the loops by hand, with some threads."""
+
+    def __init__(self, threads):
+        self.process = subprocess.Popen([BENCH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, "TENSORD_THREADS": str(threads)})
+        lines = iter(self.process.stdout.readline, "\n")
+        self.rows = [dict(zip(("name", "target", "dtype", "work", "program", "shapes"),
+                              line.rstrip("\n").split("\t"))) for line in lines]
+
+    def ask(self, question, name):
+        self.process.stdin.write("%s %s\n" % (question, name))
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def arrays_of(row):
+    shapes = [tuple(map(int, s.split("x"))) for s in row["shapes"].split()]
+    return [(0.1 + (np.arange(np.prod(s)) * (k + 3) % 1000) / 300).astype(row["dtype"]).reshape(s)
+            for k, s in enumerate(shapes)]
+
+
+def timed(function, arrays, turn):
+    for a in arrays:
+        a.reshape(-1)[turn * 4099 % a.size] += 1e-3
+    start = time.perf_counter()
+    function(*arrays)
+    return (time.perf_counter() - start) * 1e3
+
+
+def measure(bench, row, threads, turns, others):
+    """Medians in ms by who: hand, engine and the peers that know the work."""
+    work = row["name"].rsplit("_", 1)[0]
+    arrays = arrays_of(row)
+    times = {"engine": [], "hand": []}
+    for turn in range(turns + 1):
+        for who in ("engine", "hand"):
+            times[who].append(bench.ask(who, row["name"]))
+        for peer, (set_threads, convert, works) in others.items():
+            if work not in works:
+                continue
+            set_threads(threads)
+            times.setdefault(peer, []).append(timed(lambda *x: works[work](*map(convert, x)), arrays, turn))
+    return {who: statistics.median(t[1:]) for who, t in times.items()}
+
+
+def verdict(row, t):
+    most, least = TARGETS[row["target"]]
+    least = CHAIN if row["name"] == "chain_f64" else least
+    missed = ["hand"] if t["engine"] > most * t["hand"] else []
+    missed += [p for p, times in least.items() if p in t and t[p] < times * t["engine"]]
+    return "pass" if not missed else "MISSES " + " ".join(missed)
+
+
+def table_of_rows(benches, turns, wanted, others):
+    lines = ["| target | row | threads | engine ms | by hand ms | engine/hand | " +
+             " | ".join(p + "/engine" for p in others) + " | |",
+             "|---|---|---|---|---|---|" + "---|" * (len(others) + 1)]
+    seen = {}
+    for row in next(iter(benches.values())).rows:
+        if wanted and not any(w in row["name"] for w in wanted):
+            continue
+        for threads, bench in benches.items():
+            t = seen[row["name"], threads] = measure(bench, row, threads, turns, others)
+            ratios = ["%.1f" % (t[p] / t["engine"]) if p in t else "" for p in others]
+            lines.append("| %s | `%s` %s | %d | %.2f | %.2f | %.2f | %s | %s |" % (
+                row["target"], row["program"], row["dtype"], threads, t["engine"], t["hand"],
+                t["engine"] / t["hand"], " | ".join(ratios), verdict(row, t)))
+            print(lines[-1], flush=True)
+    return lines, seen
+
+
+def table_of_threads(rows, seen):
+    lines = ["| target | row | 1 thread / 2 threads, engine | by hand | |", "|---|---|---|---|---|"]
+    for row in rows:
+        one, two = seen.get((row["name"], 1)), seen.get((row["name"], 2))
+        if one is None or two is None or row["target"] not in ("S1", "S3"):
+            continue
+        gain = one["engine"] / two["engine"]
+        lines.append("| S5 | `%s` %s | %.2f | %.2f | %s |" % (
+            row["program"], row["dtype"], gain, one["hand"] / two["hand"],
+            "pass" if gain >= SPEEDUP else "MISSES"))
+    return lines
+
+
+def growth(bench, turns):
+    """ns an element of the first row, by size."""
+    result = []
+    for n in SIZES:
+        times = [bench.ask("engine", "chain_f64@%d" % n) for _ in range(max(turns, 21))]
+        result.append((n, statistics.median(times) * 1e6 / n))
+    return result
+
+
+def table_of_growth(points):
+    return ["| target | elements | ns an element |", "|---|---|---|"] + [
+        "| S12 | %d | %.2f |" % point for point in points]
+
+
+def picture(points):
+    """Cost an element over the number of elements, both logarithmic."""
+    width, height, left, bottom = 560, 300, 60, 260
+    x = lambda n: left + (width - left - 20) * (np.log10(n) - 3) / 4
+    y = lambda ns: bottom - 60 * np.log10(ns)
+    dots = " ".join("%.0f,%.0f" % (x(n), y(ns)) for n, ns in points)
+    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" '
+           'font-size="12">' % (width, height),
+           '<text x="%d" y="16">ns an element, 2*a + 3*b*sin(c) - exp(d), float64, one thread</text>' % left]
+    for ns in (1, 10, 100, 1000):
+        out.append('<path d="M%d %.0fH%d" stroke="#ddd"/><text x="8" y="%.0f">%d</text>' % (
+            left, y(ns), width - 20, y(ns) + 4, ns))
+    for n in SIZES:
+        out.append('<text x="%.0f" y="%d" text-anchor="middle">%.0e</text>' % (x(n), bottom + 20, n))
+    out.append('<polyline points="%s" fill="none" stroke="#06c" stroke-width="2"/></svg>' % dots)
+    return "\n".join(out) + "\n"
+
+
+def machine():
+    with open("/proc/cpuinfo") as f:
+        model = next((line.split(":")[1].strip() for line in f if line.startswith("model name")), "unknown")
+    return "%s, %d cores, %s" % (model, os.cpu_count(), platform.platform())
 
 
 def main():
-    threads = os.environ.setdefault("TENSORD_THREADS", "1")
-    bench = subprocess.Popen([BENCH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    a, b, c, d = (0.1 + (np.arange(N) * (k + 3) % 1000) / 300 for k in range(4))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--turns", type=int, default=7)
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--rows", default="")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    others = peers()
+    benches = {int(t): Bench(int(t)) for t in options.threads.split(",")}
+    wanted = [w for w in options.rows.split(",") if w]
 
-    def ask(who, name):
-        bench.stdin.write("%s %s\n" % (who, name))
-        bench.stdin.flush()
-        return float(bench.stdout.readline())
-
-    def numpy_ms(f, turn):
-        a[turn] += 1e-3
-        start = time.perf_counter()
-        f(a, b, c, d)
-        return (time.perf_counter() - start) * 1e3
-
-    print("10 M float64, %s thread(s), medians of %d turns; times in ms" % (threads, TURNS))
-    print("%-28s %9s %9s %9s %14s %14s" % ("", "engine", "by hand", "NumPy", "engine/hand", "NumPy/engine"))
-    for name, text, f in ROWS:
-        times = {"engine": [], "hand": [], "numpy": []}
-        for turn in range(TURNS + 1):
-            for who in ("engine", "hand"):
-                times[who].append(ask(who, name))
-            times["numpy"].append(numpy_ms(f, turn))
-        e, h, n = (statistics.median(times[k][1:]) for k in ("engine", "hand", "numpy"))
-        print("%-28s %9.1f %9.1f %9.1f %14.2f %14.2f" % (text, e, h, n, e / h, n / e))
-    bench.stdin.close()
-    bench.wait()
+    print("%s; medians of %d turns; peers: %s" % (machine(), options.turns, ", ".join(others)))
+    rows, seen = table_of_rows(benches, options.turns, wanted, others)
+    first = next(iter(benches.values()))
+    threads = table_of_threads(first.rows, seen)
+    points = growth(first, options.turns)
+    rest = ["| target | what | |", "|---|---|---|"] + ["| %s | %s | not measured here |" % e for e in ELSEWHERE]
+    tables = [rows, threads, table_of_growth(points), rest]
+    print("\n\n".join("\n".join(t) for t in tables[1:]))
+    for bench in benches.values():
+        bench.close()
+    if options.write:
+        with open(os.path.join(HERE, "RESULTS.md"), "w") as f:
+            f.write("# Speed\n\nWritten by `make bench WRITE=1`. %s; medians of %d turns, interleaved.\n\n%s\n\n"
+                    "![cost an element](scaling.svg)\n" % (machine(), options.turns,
+                                                           "\n\n".join("\n".join(t) for t in tables)))
+        with open(os.path.join(HERE, "scaling.svg"), "w") as f:
+            f.write(picture(points))
 
 
 main()

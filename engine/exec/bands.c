@@ -43,13 +43,39 @@ static machine machine_of_block(const band_run *r, int k, char *scratch, int64_t
     return m;
 }
 
+/* What the rows from `first` on need of memory that is not local. */
+static ahead rows_ahead(const band_run *r, int64_t first, int64_t end)
+{
+    ahead a = {.lines = r->band->lines};
+
+    for (int k = 0; k < r->band->steps; k++) {
+        const machine *m = &r->machines[k];
+
+        for (int i = 0; i < m->program->leaf_count && a.count < TILE_LEAVES; i++) {
+            const tile_leaf *l = &m->program->leaves[i];
+            const int64_t row = l->ahead * (int64_t)l->size;
+
+            if (!l->walks)
+                continue;
+            a.next[a.count] = m->leaf[i] + l->offset * (int64_t)l->size + first * row;
+            a.end[a.count] = a.next[a.count] + (end - first) * row;
+            a.count += end > first;
+        }
+    }
+    return a;
+}
+
 static void run_block(const band_run *r, char *scratch, int64_t from, int64_t to)
 {
+    const int64_t next = to + r->band->block;
+    ahead coming = rows_ahead(r, to, next < r->band->rows ? next : r->band->rows);
+
     for (int k = 0; k < r->band->steps; k++) {
         machine m = machine_of_block(r, k, scratch, from);
         worker w;
 
         worker_init(&w, &m, 0);
+        w.ahead = &coming;
         if (m.program->reduce != NULL)
             fold_results(&w, from, to);
         else

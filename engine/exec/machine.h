@@ -38,8 +38,17 @@ bool band_run_tasks(const plan *p, const band *b, const machine *machines, char 
 
 /* ---- One thread's work on one task --------------------------------------------------- */
 
+/* Bytes that will be read after the block of a band that is computed now: a few lines are
+ * asked for at each instruction, all the time, since the processor waits for few at once. */
+typedef struct ahead {
+    const char *next[TILE_LEAVES], *end[TILE_LEAVES];
+    int count;     /* of ranges with lines left */
+    int64_t lines; /* at a time */
+} ahead;
+
 typedef struct worker {
     machine *machine;
+    ahead *ahead; /* of its band; NULL: it asks for its own leaves */
     const tile_program *program;
     void *operand[TILE_OPERANDS]; /* what the instructions read and write */
     char *spare[TILE_OPERANDS];   /* scratch for each operand */

@@ -117,6 +117,7 @@ void worker_init(worker *w, machine *m, int lane)
     char *scratch = m->scratch + (size_t)lane * m->thread_scratch;
 
     w->machine = m;
+    w->ahead = NULL;
     w->program = p;
     for (int i = 0; i < operand_count(p); i++, scratch += tile / BUFFER_ALIGN * BUFFER_ALIGN)
         w->operand[i] = w->spare[i] = scratch;
@@ -229,6 +230,17 @@ static int64_t lines_of_tile(const tile_program *p, int64_t n)
     return lines;
 }
 
+static void ask_ahead(ahead *a)
+{
+    for (int64_t i = 0; a->count > 0 && i < a->lines; i++) {
+        const int k = a->count - 1;
+
+        prefetch_line(a->next[k]);
+        a->next[k] += CACHE_LINE;
+        a->count -= a->next[k] >= a->end[k];
+    }
+}
+
 /* Runs the instructions, asking for lines in between. */
 static void run_instructions(worker *w, int64_t n, int64_t padded, coming *c, int64_t lines)
 {
@@ -239,7 +251,10 @@ static void run_instructions(worker *w, int64_t n, int64_t padded, coming *c, in
         const void *in[TILE_INPUTS] = {w->operand[t->in[0]], w->operand[t->in[1]],
                                        w->operand[t->in[2]]};
 
-        ask_for(c, lines);
+        if (w->ahead != NULL)
+            ask_ahead(w->ahead);
+        else
+            ask_for(c, lines);
         t->kernel((size_t)(t->exact ? n : padded), w->operand[t->out], in);
     }
 }
@@ -292,7 +307,10 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
     run_instructions(w, n, padded, &c, lines / (p->instruction_count + STORE_WEIGHT) + 1);
     if (out >= 0)
         store_outputs(w, n, out, &c);
-    ask_for(&c, lines);
+    if (w->ahead != NULL)
+        ask_ahead(w->ahead);
+    else
+        ask_for(&c, lines);
 }
 
 /* ---- Elementwise tasks ------------------------------------------------------------------- */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bands: steps that follow each other and run row by row together, so that what they hand
  * on stays in the cache and needs no buffer. A softmax is a band of four. */
+#include "engine/kernels/stream.h"
 #include "engine/plan/loops.h"
 #include "engine/plan/private.h"
 
 enum {
     BAND_STEPS = 16,
-    BLOCK_BYTES = 16 << 10, /* of a block of rows, all that is handed on in it */
+    BLOCK_BYTES = 16 << 10, /* of a block of rows, what the widest step reads and writes */
     ROW_BYTES = 256 << 10   /* of one row, at most */
 };
 
@@ -172,27 +173,77 @@ static size_t place_locals(finder *f, int64_t block)
     return at;
 }
 
-/* What is handed on is not asked for. Nothing is stored past the cache: it would come in
- * bursts, for which reading waits. */
-static void settle_programs(const finder *f)
+/* Whether an earlier leaf of the band, up to one of a step, reads the slot in place. */
+static bool is_read_before(const finder *f, int step, int leaf)
 {
-    for (int i = f->first; i < f->end; i++) {
+    const int slot_index = f->plan->steps[step].tiles->leaves[leaf].slot;
+
+    for (int i = f->first; i <= step; i++) {
         const tile_program *p = f->plan->steps[i].tiles;
 
-        for (int k = 0; k < p->leaf_count; k++) {
-            const int b = buffer_of(f->plan, p->leaves[k].slot);
+        for (int k = 0; k < (i < step ? p->leaf_count : leaf); k++)
+            if (p->leaves[k].slot == slot_index && p->leaves[k].walks)
+                return true;
+    }
+    return false;
+}
 
-            p->leaves[k].walks = p->leaves[k].walks && (b < 0 || !f->plan->buffers[b].is_local);
-        }
+/* A slot is asked for by the first leaf that reads it, but for what is handed on. Returns
+ * the elements of a row that the leaf asks for. */
+static int64_t settle_leaf(const finder *f, int step, int leaf)
+{
+    const tile_program *p = f->plan->steps[step].tiles;
+    tile_leaf *l = &p->leaves[leaf];
+    const int b = buffer_of(f->plan, l->slot);
+
+    l->walks =
+        l->walks && (b < 0 || !f->plan->buffers[b].is_local) && !is_read_before(f, step, leaf);
+    l->ahead = is_one_run(p) ? space_size(p) / f->rows : l->steps[0];
+    return l->walks ? l->ahead : 0;
+}
+
+/* Sets what is asked for, spread over all instructions of a row. Nothing is stored past
+ * the cache: it would come in bursts, for which reading waits. */
+static void settle_programs(const finder *f, band *b)
+{
+    int64_t bytes = 0, times = 0;
+
+    for (int i = f->first; i < f->end; i++) {
+        const tile_program *p = f->plan->steps[i].tiles;
+        const int64_t tiles = space_size(p) / f->rows / p->tile + 1;
+
+        times += tiles * (p->instruction_count + 1);
+        for (int k = 0; k < p->leaf_count; k++)
+            bytes += settle_leaf(f, i, k) * (int64_t)p->leaves[k].size;
         for (int k = 0; k < p->output_count; k++)
             p->outputs[k].streams = false;
     }
+    b->lines = bytes / CACHE_LINE / times + 1;
+}
+
+/* Bytes of a row that the step that needs most reads and writes. */
+static int64_t widest_row(const finder *f)
+{
+    int64_t widest = 1;
+
+    for (int i = f->first; i < f->end; i++) {
+        const tile_program *p = f->plan->steps[i].tiles;
+        int64_t bytes = 0;
+
+        for (int k = 0; k < p->leaf_count; k++)
+            bytes += p->leaves[k].access == LEAF_FIXED ? 0 : (int64_t)p->leaves[k].size;
+        for (int k = 0; p->reduce == NULL && k < p->output_count; k++)
+            bytes += (int64_t)p->outputs[k].size;
+        bytes *= space_size(p) / f->rows;
+        widest = bytes > widest ? bytes : widest;
+    }
+    return widest;
 }
 
 static void make_band(finder *f, arena *a)
 {
     const size_t row = local_row_bytes(f);
-    const int64_t fitting = BLOCK_BYTES / (int64_t)(row > 0 ? row : 1);
+    const int64_t fitting = BLOCK_BYTES / widest_row(f);
     step *first = &f->plan->steps[f->first];
     band *b;
     size_t scratch = 0;
@@ -204,7 +255,7 @@ static void make_band(finder *f, arena *a)
     b->rows = f->rows;
     b->block = fitting > 0 ? fitting < f->rows ? fitting : f->rows : 1;
     b->local_bytes = place_locals(f, b->block);
-    settle_programs(f);
+    settle_programs(f, b);
     for (int i = f->first; i < f->end; i++) {
         const size_t bytes = tile_thread_scratch(f->plan->steps[i].tiles);
 

@@ -46,6 +46,7 @@ typedef struct band {
     int steps;
     int64_t rows, block;  /* all, and how many are run through the steps at a time */
     int64_t row_elements; /* of all steps: what a row costs */
+    int64_t lines;        /* of the next block, asked for at each instruction */
     size_t local_bytes;   /* for a block of all local buffers, at the end of the scratch */
     size_t thread_scratch;
 } band;

@@ -43,7 +43,7 @@ typedef struct tile_leaf {
     leaf_access access;
     bool constant; /* no step at all: its tile is made once */
     bool walks;    /* read in place, and not again soon: it is worth asking for */
-    int64_t ahead; /* elements: how far ahead it is asked for */
+    int64_t ahead; /* elements: how far ahead it is asked for; in a band, those of a row */
 } tile_leaf;
 
 /* kernel(n, operand[out], {operand[in[0]], ..}) */

@@ -111,7 +111,7 @@ const char *number_read_u64(const char *text, const char *end, uint64_t *value, 
     return read_integer(text, end, value, out_of_range);
 }
 
-char *number_print_f64(char *to, double value)
+char *number_print_whole(char *to, double value)
 {
     return print_float(to, value);
 }

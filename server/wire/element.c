@@ -28,7 +28,7 @@ const char *element_misfit(element_fit fit)
 typedef struct float_type {
     double (*load)(const void *element);
     void (*store)(double value, void *to);
-    char *(*print)(const void *element, char *to);
+    element_printer *print;
 } float_type;
 
 static double load_f16(const void *element)
@@ -107,7 +107,7 @@ static char *print_short(double x, char *to)
     int64_t whole = (int64_t)thousands;
     int rest;
 
-    if ((double)whole / 1000 != x || (whole == 0 && signbit(x)))
+    if ((double)whole != thousands || (double)whole / 1000 != x || (whole == 0 && signbit(x)))
         return NULL;
     if (whole < 0) {
         *to++ = '-';
@@ -326,36 +326,54 @@ static char *print_word(char *to, const char *word)
     return to + n;
 }
 
-static char *print_integer(const dtype_info *info, const void *element, char *to)
+static char *print_bool(const void *element, char *to)
 {
-    const int unused = 64 - 8 * info->size;
-    uint64_t bits = 0;
-
-    memcpy(&bits, element, (size_t)info->size);
-    if (info->class == CLASS_BOOL)
-        return print_word(to, bits != 0 ? "true" : "false");
-    if (info->class == CLASS_UINT)
-        return number_print_u64(to, bits);
-    return number_print_i64(to, (int64_t)(bits << unused) >> unused);
+    return print_word(to, *(const bool *)element ? "true" : "false");
 }
 
-char *element_print(dtype t, const void *element, char *to)
+/* A float as JSON has it: numbers, and words for what is none. */
+#define FLOAT_PRINTER(type)                                                                        \
+    static char *json_##type(const void *element, char *to)                                        \
+    {                                                                                              \
+        const double x = load_##type(element);                                                     \
+                                                                                                   \
+        if (isfinite(x))                                                                           \
+            return print_##type(element, to);                                                      \
+        return print_word(to, isnan(x) ? "\"NaN\"" : x > 0 ? "\"Infinity\"" : "\"-Infinity\"");    \
+    }
+FLOAT_PRINTER(f16)
+FLOAT_PRINTER(bf16)
+FLOAT_PRINTER(f32)
+FLOAT_PRINTER(f64)
+#undef FLOAT_PRINTER
+
+#define INTEGER_PRINTER(type, print)                                                               \
+    static char *print_##type(const void *element, char *to)                                       \
+    {                                                                                              \
+        type value;                                                                                \
+                                                                                                   \
+        memcpy(&value, element, sizeof value);                                                     \
+        return print(to, value);                                                                   \
+    }
+INTEGER_PRINTER(int8_t, number_print_i64)
+INTEGER_PRINTER(int16_t, number_print_i64)
+INTEGER_PRINTER(int32_t, number_print_i64)
+INTEGER_PRINTER(int64_t, number_print_i64)
+INTEGER_PRINTER(uint8_t, number_print_u64)
+INTEGER_PRINTER(uint16_t, number_print_u64)
+INTEGER_PRINTER(uint32_t, number_print_u64)
+INTEGER_PRINTER(uint64_t, number_print_u64)
+#undef INTEGER_PRINTER
+
+element_printer *element_printer_of(dtype t, bool plain)
 {
-    const dtype_info *info = dtype_info_of(t);
-    double x;
+    static element_printer *const printers[DT_COUNT] = {
+        [DT_BOOL] = print_bool,    [DT_I8] = print_int8_t,    [DT_I16] = print_int16_t,
+        [DT_I32] = print_int32_t,  [DT_I64] = print_int64_t,  [DT_U8] = print_uint8_t,
+        [DT_U16] = print_uint16_t, [DT_U32] = print_uint32_t, [DT_U64] = print_uint64_t,
+        [DT_F16] = json_f16,       [DT_BF16] = json_bf16,     [DT_F32] = json_f32,
+        [DT_F64] = json_f64,
+    };
 
-    if (info->class != CLASS_FLOAT)
-        return print_integer(info, element, to);
-    x = floats[t].load(element);
-    if (isfinite(x))
-        return floats[t].print(element, to);
-    return print_word(to, isnan(x) ? "\"NaN\"" : x > 0 ? "\"Infinity\"" : "\"-Infinity\"");
-}
-
-char *element_print_plain(dtype t, const void *element, char *to)
-{
-    const dtype_info *info = dtype_info_of(t);
-
-    return info->class == CLASS_FLOAT ? floats[t].print(element, to)
-                                      : print_integer(info, element, to);
+    return plain && dtype_info_of(t)->class == CLASS_FLOAT ? floats[t].print : printers[t];
 }

@@ -35,9 +35,9 @@ const char *element_scan(const char *text, const char *end, bool *whole);
 /* The same for the number, of JSON's grammar, that [text, end) is. */
 element_fit element_read(dtype t, const char *text, const char *end, void *to);
 
-/* Writes the element as a JSON number (true, false, or one of the strings "NaN",
- * "Infinity", "-Infinity"), at most ELEMENT_TEXT_MAX bytes; returns the end. */
-char *element_print(dtype t, const void *element, char *to);
+/* Writes an element as a JSON number (true, false, or one of the strings "NaN", "Infinity",
+ * "-Infinity"), at most ELEMENT_TEXT_MAX bytes; returns the end. */
+typedef char *element_printer(const void *element, char *to);
 
-/* The same for CSV: nan, inf, -inf. */
-char *element_print_plain(dtype t, const void *element, char *to);
+/* The printer of a type's elements; plain: for CSV, with nan, inf and -inf. */
+element_printer *element_printer_of(dtype t, bool plain);

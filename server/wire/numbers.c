@@ -20,16 +20,19 @@ void numbers_init(numbers *s, const tensor *t, bool csv)
     s->part = dtype_real(t->dtype);
     s->complex = dtype_is_complex(t->dtype);
     s->csv = csv;
+    s->print = element_printer_of(s->part, csv);
+    s->between = csv && t->shape.rank == 1 ? '\n' : ',';
 }
 
-/* Counts an element; closed becomes the number of lists that end with it. */
-static void step(numbers *s)
+/* Counts n elements of the last axis; closed becomes the number of lists that end with
+ * them. */
+static void step(numbers *s, int64_t n)
 {
     const shape *shape = &s->cursor.tensor->shape;
     int axis = shape->rank - 1;
 
     s->closed = 0;
-    for (; axis >= 0 && ++s->index[axis] == shape->length[axis]; axis--) {
+    for (; axis >= 0 && (s->index[axis] += n) == shape->length[axis]; axis--, n = 1) {
         s->index[axis] = 0;
         s->closed++;
     }
@@ -37,8 +40,9 @@ static void step(numbers *s)
 
 static char *write_times(char *to, char c, int n)
 {
-    memset(to, c, (size_t)n);
-    return to + n;
+    for (int i = 0; i < n; i++)
+        *to++ = c;
+    return to;
 }
 
 /* What stands before an element. */
@@ -58,22 +62,21 @@ static char *write_between(const numbers *s, char *to)
 static char *write_pair(const numbers *s, const char *element, char *to)
 {
     *to++ = '[';
-    to = element_print(s->part, element, to);
+    to = s->print(element, to);
     *to++ = ',';
-    to = element_print(s->part, element + dtype_size(s->part), to);
+    to = s->print(element + dtype_size(s->part), to);
     *to++ = ']';
     return to;
 }
 
-static char *write_plain(const numbers *s, const char *element, char *to)
+/* A complex number as 1.0+2.0j. */
+static char *write_sum(const numbers *s, const char *element, char *to)
 {
     char *imaginary;
 
-    to = element_print_plain(s->part, element, to);
-    if (!s->complex)
-        return to;
+    to = s->print(element, to);
     imaginary = to + 1;
-    to = element_print_plain(s->part, element + dtype_size(s->part), imaginary);
+    to = s->print(element + dtype_size(s->part), imaginary);
     if (*imaginary == '-') {
         memmove(imaginary - 1, imaginary, (size_t)(to - imaginary));
         to--;
@@ -83,6 +86,29 @@ static char *write_plain(const numbers *s, const char *element, char *to)
     return to;
 }
 
+/* Writes n elements of one line, commas between them. */
+static char *write_line(const numbers *s, const char *element, int64_t n, char *to)
+{
+    const size_t size = dtype_size(s->cursor.tensor->dtype);
+
+    for (int64_t i = 0; i < n; i++, element += size) {
+        if (i > 0)
+            *to++ = s->between;
+        to = !s->complex ? s->print(element, to)
+             : s->csv    ? write_sum(s, element, to)
+                         : write_pair(s, element, to);
+    }
+    return to;
+}
+
+/* How many elements are left of the line that the next one is in. */
+static int64_t line_left(const numbers *s)
+{
+    const int last = s->cursor.tensor->shape.rank - 1;
+
+    return last < 0 ? 1 : s->cursor.tensor->shape.length[last] - s->index[last];
+}
+
 /* Writes the next n elements. */
 static char *write_batch(numbers *s, int64_t n, char *to)
 {
@@ -90,13 +116,15 @@ static char *write_batch(numbers *s, int64_t n, char *to)
     char scratch[BATCH_BYTES];
     const char *element = cursor_next(&s->cursor, n, scratch);
 
-    for (int64_t i = 0; i < n; i++, element += size) {
+    while (n > 0) {
+        const int64_t left = line_left(s), now = n < left ? n : left;
+
         to = write_between(s, to);
+        to = write_line(s, element, now, to);
         s->begun = true;
-        to = s->csv       ? write_plain(s, element, to)
-             : s->complex ? write_pair(s, element, to)
-                          : element_print(s->part, element, to);
-        step(s);
+        step(s, now);
+        element += now * (int64_t)size;
+        n -= now;
     }
     return to;
 }

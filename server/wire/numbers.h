@@ -6,13 +6,16 @@
 #pragma once
 
 #include "server/wire/cursor.h"
+#include "server/wire/element.h"
 
 enum { NUMBERS_ROOM_MIN = 512 }; /* bytes that let any item be written */
 
 typedef struct numbers {
     cursor cursor;
-    dtype part; /* the type, or that of a complex type's parts */
+    dtype part;             /* the type, or that of a complex type's parts */
+    element_printer *print; /* of parts */
     bool complex, csv;
+    char between; /* two elements of a line */
     bool begun, ended;
     int64_t index[RANK_MAX]; /* of the next element */
     int closed;              /* lists that ended with the last element */

@@ -24,7 +24,7 @@ static inline void describe_tensor(text *out, const tensor *t)
               shape_print(&t->shape, shown));
     for (size_t i = 0; i < n * parts; i++) {
         char number[ELEMENT_TEXT_MAX];
-        const char *end = element_print_plain(dtype_real(t->dtype), bytes + i * size, number);
+        const char *end = element_printer_of(dtype_real(t->dtype), true)(bytes + i * size, number);
 
         text_addf(out, " %.*s", (int)(end - number), number);
     }

@@ -16,6 +16,7 @@
 #include "server/config.h"
 #include "server/openapi/openapi.h"
 #include "server/routes/defer.h"
+#include "server/routes/repeat.h"
 #include "server/routes/routes.h"
 #include "server/version.h"
 
@@ -274,8 +275,10 @@ static int serve(const config *c)
     s.api_document = document.bytes;
     s.auth = a;
     s.jobs = open_jobs(&s);
+    s.repeats = repeats_new(&s);
     code = serve_with(&s, a, &e);
     jobs_close(s.jobs);
+    repeats_free(s.repeats);
     text_clear(&document);
     auth_close(a);
     storage_close(s.storage);

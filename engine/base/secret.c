@@ -75,18 +75,57 @@ static void finish(uint32_t state[8], const uint8_t *rest, size_t left, uint64_t
         compress(state, last + at);
 }
 
+void sha256_start(sha256_run *run)
+{
+    *run = (sha256_run){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
+                                  0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+}
+
+void sha256_add(sha256_run *run, const void *bytes, size_t n)
+{
+    const uint8_t *at = bytes;
+    const size_t held = (size_t)(run->total % BLOCK);
+    size_t more = held == 0 ? 0 : BLOCK - held;
+
+    if (more > n)
+        more = n;
+    run->total += n;
+    if (more > 0) {
+        memcpy(run->rest + held, at, more);
+        if (held + more == BLOCK)
+            compress(run->state, run->rest);
+    }
+    for (at += more, n -= more; n >= BLOCK; at += BLOCK, n -= BLOCK)
+        compress(run->state, at);
+    if (n > 0)
+        memcpy(run->rest, at, n);
+}
+
+void sha256_end(sha256_run *run, uint8_t digest[SHA256_BYTES])
+{
+    finish(run->state, run->rest, (size_t)(run->total % BLOCK), run->total);
+    for (int i = 0; i < SHA256_BYTES; i++)
+        digest[i] = (uint8_t)(run->state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
 void sha256(const void *bytes, size_t n, uint8_t digest[SHA256_BYTES])
 {
-    uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    const uint8_t *at = bytes;
-    size_t left = n;
+    sha256_run run;
 
-    for (; left >= BLOCK; at += BLOCK, left -= BLOCK)
-        compress(state, at);
-    finish(state, at, left, n);
-    for (int i = 0; i < SHA256_BYTES; i++)
-        digest[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
+    sha256_start(&run);
+    sha256_add(&run, bytes, n);
+    sha256_end(&run, digest);
+}
+
+static const char digits[] = "0123456789abcdef";
+
+void sha256_hex(const uint8_t digest[SHA256_BYTES], char to[SHA256_DIGITS + 1])
+{
+    for (int i = 0; i < SHA256_BYTES; i++) {
+        to[2 * i] = digits[digest[i] >> 4];
+        to[2 * i + 1] = digits[digest[i] & 15];
+    }
+    to[SHA256_DIGITS] = '\0';
 }
 
 void random_bytes(void *to, size_t n)
@@ -107,7 +146,6 @@ void random_bytes(void *to, size_t n)
 
 void random_hex(char *to, size_t n)
 {
-    static const char digits[] = "0123456789abcdef";
     uint8_t bytes[64];
 
     if (n > sizeof bytes)

@@ -9,6 +9,21 @@
 
 enum { SHA256_BYTES = 32 };
 
+/* The SHA-256 of bytes that come in pieces: start, add any number of times, end. */
+typedef struct sha256_run {
+    uint32_t state[8];
+    uint8_t rest[64]; /* what is no whole block yet */
+    uint64_t total;
+} sha256_run;
+
+void sha256_start(sha256_run *run);
+void sha256_add(sha256_run *run, const void *bytes, size_t n);
+void sha256_end(sha256_run *run, uint8_t digest[SHA256_BYTES]);
+
+/* Writes a digest as 64 lower-case hexadecimal digits and a NUL. */
+enum { SHA256_DIGITS = 2 * SHA256_BYTES };
+void sha256_hex(const uint8_t digest[SHA256_BYTES], char to[SHA256_DIGITS + 1]);
+
 /* The SHA-256 of n bytes. */
 void sha256(const void *bytes, size_t n, uint8_t digest[SHA256_BYTES]);
 

@@ -19,8 +19,11 @@ static bool check_size(exchange *x, error *err)
 static bool feed(exchange *x, const char *bytes, size_t n)
 {
     int64_t start = clock_us();
-    bool ok =
-        check_size(x, &x->err) && x->request.sink.feed(x->request.sink.state, bytes, n, &x->err);
+    bool ok;
+
+    if (x->request.tap.see != NULL)
+        x->request.tap.see(x->request.tap.state, bytes, n);
+    ok = check_size(x, &x->err) && x->request.sink.feed(x->request.sink.state, bytes, n, &x->err);
 
     x->spent_us[PHASE_PARSE] += clock_us() - start;
     if (!ok && !error_is_set(&x->err))

@@ -213,6 +213,18 @@ void answer_problem(http_request *r, const error *err)
         answer_header(r, "Retry-After", "1");
 }
 
+bool http_answered(http_request *r, http_answer *result)
+{
+    const answer *a = &exchange_of(r)->answer;
+
+    *result = (http_answer){.status = a->status,
+                            .media = a->media,
+                            .bytes = a->bytes != NULL ? a->bytes : a->body.bytes,
+                            .n = a->bytes != NULL ? a->n : a->body.length,
+                            .headers = &a->headers};
+    return a->status != 0 && a->source.fill == NULL;
+}
+
 void answer_header(http_request *r, const char *name, const char *value)
 {
     http_pairs *headers = &exchange_of(r)->answer.headers;

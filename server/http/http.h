@@ -60,6 +60,12 @@ typedef struct http_sink {
     void (*close)(void *state);
 } http_sink;
 
+/* Sees the bytes that the sink is fed. see NULL: nobody looks. */
+typedef struct http_tap {
+    void *state;
+    void (*see)(void *state, const char *bytes, size_t n);
+} http_tap;
+
 /* Where the time of a request goes, for the header Server-Timing. */
 typedef enum http_phase { PHASE_PARSE, PHASE_PLAN, PHASE_RUN, PHASE_ENCODE, PHASES } http_phase;
 
@@ -76,6 +82,7 @@ typedef struct http_request {
 
     /* What admit says. */
     http_sink sink;
+    http_tap tap;
     int64_t body_bytes_max; /* ERR_BODY_SIZE on the byte that passes it */
     bool on_worker;
     const char *route;    /* its pattern, for the log */
@@ -151,6 +158,18 @@ void http_problem_add(text *to, const char *request_id, const error *err);
 /* Sets a header of the answer, in place of one of that name; the strings are
  * copied. Kept when the answer becomes a problem. */
 void answer_header(http_request *r, const char *name, const char *value);
+
+/* The answer that was set, as far as it is in memory; borrowed until it is sent. False if it
+ * comes from a source, or there is none. */
+typedef struct http_answer {
+    int status;
+    const char *media; /* NULL: no body */
+    const void *bytes;
+    size_t n;
+    const http_pairs *headers;
+} http_answer;
+
+bool http_answered(http_request *r, http_answer *result);
 
 /* ---- The server --------------------------------------------------------------- */
 

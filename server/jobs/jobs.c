@@ -257,11 +257,10 @@ static bool check_quota(jobs *js, error *err)
 }
 
 /* Puts the job into storage; takes over the body. */
-static bool keep(const job *j, incoming *body, error *err)
+static bool keep(const job *j, incoming *body, job_commit *commit, void *context, error *err)
 {
     txn *x = txn_new(j->jobs->options.storage, NULL, DURABILITY_DISK);
     char name[JOB_NAME];
-    commit_result done;
     text record;
     bool ok = true;
 
@@ -272,13 +271,14 @@ static bool keep(const job *j, incoming *body, error *err)
     text_init(&record);
     record_add(j, &record);
     job_name(j->id, NULL, name);
-    ok = ok && txn_put_text(x, name, record.bytes, record.length, err) && txn_commit(x, &done, err);
+    ok = ok && txn_put_text(x, name, record.bytes, record.length, err) && commit(context, x, err);
     text_clear(&record);
     txn_free(x);
     return ok;
 }
 
-job *jobs_submit(jobs *js, const job_request *asked, incoming *body, error *err)
+job *jobs_submit(jobs *js, const job_request *asked, incoming *body, job_commit *commit,
+                 void *context, error *err)
 {
     job *j = job_new(js);
 
@@ -289,7 +289,7 @@ job *jobs_submit(jobs *js, const job_request *asked, incoming *body, error *err)
         job_unref(j);
         return NULL;
     }
-    if (!keep(j, body, err)) {
+    if (!keep(j, body, commit, context, err)) {
         job_unref(j);
         return NULL;
     }

@@ -101,9 +101,12 @@ jobs_figures jobs_count(jobs *js);
 
 /* ---- Jobs --------------------------------------------------------------------------- */
 
-/* Takes over a finished body (NULL: none) and puts the request aside; returns when it is
- * durable, with a reference. NULL and ERR_JOB_QUOTA, or an error of txn_commit. */
-job *jobs_submit(jobs *js, const job_request *asked, incoming *body, error *err);
+/* Takes over a finished body (NULL: none) and puts the request aside with a transaction that
+ * commit commits; returns when that is durable, with a reference. NULL and ERR_JOB_QUOTA, or
+ * an error of commit. */
+typedef bool job_commit(void *context, txn *x, error *err);
+job *jobs_submit(jobs *js, const job_request *asked, incoming *body, job_commit *commit,
+                 void *context, error *err);
 
 /* The job of an id, with a reference; NULL if there is none. */
 job *jobs_find(jobs *js, const char *id);

@@ -17,6 +17,7 @@ static const error_kind usual_errors[] = {ERR_TRANSPORT, ERR_MEMBER,   ERR_HOST,
 static const error_kind token_errors[] = {ERR_UNAUTHORIZED, ERR_NONE};
 static const error_kind body_errors[] = {ERR_BODY_SIZE, ERR_MEDIA_TYPE, ERR_TRANSFER_ENCODING,
                                          ERR_EXPECTATION, ERR_NONE};
+static const error_kind change_errors[] = {ERR_KEY_REUSED, ERR_KEY_BUSY, ERR_KEY_QUOTA, ERR_NONE};
 static const error_kind worker_errors[] = {ERR_QUEUE, ERR_QUEUE_TIME, ERR_MEMORY_BUSY,
                                            ERR_TIME,  ERR_CANCELLED,  ERR_NONE};
 
@@ -76,6 +77,7 @@ static bool can_give(const route *row, error_kind kind)
     return lists(usual_errors, kind) || lists(row->errors, kind) ||
            ((row->traits & ROUTE_PUBLIC) == 0 && lists(token_errors, kind)) ||
            ((row->traits & ROUTE_WORKER) != 0 && lists(worker_errors, kind)) ||
+           (strcmp(row->method, "GET") != 0 && lists(change_errors, kind)) ||
            (row->takes != NULL && lists(body_errors, kind));
 }
 
@@ -159,6 +161,11 @@ static const char prefer_parameter[] =
     "a job. With restart=fail the job fails, and does not run again, if the server ends while it "
     "runs.\",\"schema\":{\"type\":\"string\"}}";
 
+static const char key_parameter[] =
+    "{\"name\":\"Idempotency-Key\",\"in\":\"header\",\"description\":\"A request that is sent "
+    "again with "
+    "the same key is done once and answered as at first.\",\"schema\":{\"type\":\"string\"}}";
+
 static void add_parameters(json_writer *w, const route *row)
 {
     json_begin(w, "parameters", '[');
@@ -175,6 +182,8 @@ static void add_parameters(json_writer *w, const route *row)
     }
     if ((row->traits & ROUTE_DEFERS) != 0)
         json_raw(w, NULL, prefer_parameter);
+    if (strcmp(row->method, "GET") != 0)
+        json_raw(w, NULL, key_parameter);
     json_end(w, ']');
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/base/nearest.h"
 #include "server/routes/defer.h"
+#include "server/routes/repeat.h"
 #include "server/routes/routes.h"
 
 /* ---- Finding the row ----------------------------------------------------------------- */
@@ -216,6 +217,8 @@ static bool admit_to(services *s, http_request *r, route_match *match, error *er
         return false;
     r->body_bytes_max = usual_body_bytes(s, match);
     match->handle = row->handle;
+    if (match->job == NULL && !repeat_open(s, r, &match->repeat, err))
+        return false;
     if (match->job == NULL && (row->traits & ROUTE_DEFERS) != 0 && defer_is_asked(r)) {
         match->handle = defer_handle;
         return defer_open(s, r, err);
@@ -257,7 +260,8 @@ bool route_run(services *s, http_request *r, error *err)
 {
     const route_match *match = r->app_data;
 
-    return match->handle(s, r, err);
+    return match->repeat == NULL ? match->handle(s, r, err)
+                                 : repeat_handle(s, r, match->repeat, match->handle, err);
 }
 
 static bool handle(void *context, http_request *r, error *err)
@@ -295,6 +299,11 @@ const char *route_media(const http_request *r)
 const char *route_body_media(const http_request *r)
 {
     return match_of(r)->body_media;
+}
+
+repeat *route_repeat(const http_request *r)
+{
+    return match_of(r)->repeat;
 }
 
 job *route_job(const http_request *r)

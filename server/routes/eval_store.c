@@ -4,6 +4,7 @@
 
 #include "engine/base/name.h"
 #include "server/routes/evaluation.h"
+#include "server/routes/repeat.h"
 #include "server/routes/stored.h"
 
 /* A dry run changes nothing. */
@@ -175,7 +176,7 @@ bool evaluation_store(evaluation *e, error *err)
     if (!changes && e->job == NULL)
         return true;
     if ((changes && !put_stored(e, err)) || (e->job != NULL && !put_answer(e, err)) ||
-        !txn_commit(e->bindings.txn, done, err))
+        !repeat_commit(e->request, e->bindings.txn, done, err))
         return false;
     e->committed = done;
     return true;

@@ -9,6 +9,7 @@
 #include "server/routes/body.h"
 #include "server/routes/handlers.h"
 #include "server/routes/library.h"
+#include "server/routes/repeat.h"
 #include "server/routes/stored.h"
 
 /* One request. */
@@ -108,7 +109,7 @@ static bool store_text(gradients *g, const char *as, const text *stored, error *
            library_build(&g->library, as, &again, err) &&
            stored_expect(g->services, g->request, g->txn, as, err) &&
            txn_put_graph(g->txn, as, stored->bytes, stored->length, err) &&
-           txn_commit(g->txn, &g->done, err);
+           repeat_commit(g->request, g->txn, &g->done, err);
 }
 
 static bool store(gradients *g, error *err)

@@ -7,6 +7,7 @@
 #include "engine/graph/declaration.h"
 #include "server/routes/handlers.h"
 #include "server/routes/library.h"
+#include "server/routes/repeat.h"
 #include "server/routes/stored.h"
 
 /* ---- Metadata -------------------------------------------------------------------------- */
@@ -121,7 +122,8 @@ static bool store(services *s, http_request *r, txn *x, const char *name, commit
     text_init(&compact);
     add_compact(body->bytes, &compact);
     ok = stored_expect(s, r, x, name, err) &&
-         txn_put_graph(x, name, compact.bytes, compact.length, err) && txn_commit(x, done, err);
+         txn_put_graph(x, name, compact.bytes, compact.length, err) &&
+         repeat_commit(r, x, done, err);
     text_clear(&compact);
     return ok;
 }

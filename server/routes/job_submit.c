@@ -7,6 +7,7 @@
 #include "engine/base/clock.h"
 #include "server/routes/defer.h"
 #include "server/routes/job_document.h"
+#include "server/routes/repeat.h"
 
 /* ---- Prefer ------------------------------------------------------------------------------ */
 
@@ -79,6 +80,13 @@ static size_t kept_headers(const http_request *r, job_header *headers)
     return count;
 }
 
+static bool commit(void *context, txn *x, error *err)
+{
+    commit_result done;
+
+    return repeat_commit(context, x, &done, err);
+}
+
 bool defer_handle(services *s, http_request *r, error *err)
 {
     incoming **body = r->sink.state, *taken = *body;
@@ -94,7 +102,7 @@ bool defer_handle(services *s, http_request *r, error *err)
     if (taken != NULL && !incoming_finish(taken, err))
         return false;
     *body = NULL;
-    j = jobs_submit(s->jobs, &asked, taken, err);
+    j = jobs_submit(s->jobs, &asked, taken, commit, r, err);
     if (j == NULL)
         return false;
     job_document_answer(s, r, 202, j);

@@ -26,6 +26,8 @@
 
 typedef struct jobs jobs;
 typedef struct job job;
+typedef struct repeats repeats;
+typedef struct repeat repeat;
 
 /* The server's parts. Set up by main before the first request, then constant. */
 typedef struct services {
@@ -34,6 +36,7 @@ typedef struct services {
     http_server *http;
     storage *storage;
     jobs *jobs;
+    repeats *repeats;
     const char *api_document; /* openapi.json */
     int64_t started_us;
     atomic_bool ready;
@@ -52,6 +55,7 @@ typedef struct route_match {
     const char *body_media; /* of the body, without parameters; "" if there is none */
     route_handle *handle;   /* the row's, or what defers it */
     job *job;               /* that the request is done for; NULL: a caller waits */
+    repeat *repeat;         /* its Idempotency-Key; NULL: none */
 } route_match;
 
 /* The part of the path that stands for {name} in the route's pattern. */
@@ -119,6 +123,9 @@ const route *route_find(const http_request *r, http_pairs *captures, text *allow
 /* The word of offered (a space between) that an Accept header (or NULL: anything)
  * likes best, the first if several; NULL if none. */
 const char *route_negotiate(arena *a, const char *accept, const char *offered);
+
+/* The Idempotency-Key of the request; NULL if it has none. */
+repeat *route_repeat(const http_request *r);
 
 /* Admits a request that was put aside with a job, and then, with its body fed to the sink,
  * runs its handler. False and err. */

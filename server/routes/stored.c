@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "server/routes/repeat.h"
 #include "server/routes/stored.h"
 
 #include <ctype.h>
@@ -241,7 +242,7 @@ bool stored_delete(services *s, http_request *r, entry_kind kind, error *err)
     ok = stored_find(txn_base(x), kind, name, err) != NULL && stored_expect(s, r, x, name, err);
     if (ok) {
         txn_delete(x, name);
-        ok = txn_commit(x, &done, err);
+        ok = repeat_commit(r, x, &done, err);
     }
     if (ok) {
         answer_empty(r, 204);

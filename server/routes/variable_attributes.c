@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "server/routes/handlers.h"
+#include "server/routes/repeat.h"
 #include "server/routes/stored.h"
 #include "server/wire/wire.h"
 
@@ -37,7 +38,7 @@ static bool put(services *s, http_request *r, const char *name, const text *body
     const bool ok = stored_find(txn_base(x), ENTRY_VARIABLE, name, err) != NULL &&
                     stored_expect(s, r, x, name, err) &&
                     txn_put_attributes(x, name, body->bytes, body->length, err) &&
-                    txn_commit(x, &done, err);
+                    repeat_commit(r, x, &done, err);
 
     if (ok) {
         stored_answer_number(r, "Tensord-Commit", done.commit);

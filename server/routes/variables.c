@@ -5,6 +5,7 @@
 #include "server/routes/body.h"
 #include "server/routes/handlers.h"
 #include "server/routes/ranges.h"
+#include "server/routes/repeat.h"
 #include "server/routes/stored.h"
 #include "server/routes/variable_meta.h"
 
@@ -139,7 +140,7 @@ static bool put(services *s, http_request *r, const char *name, storage_form for
     commit_result done;
     const bool ok = stored_expect(s, r, x, name, err) &&
                     txn_put_tensor(x, name, wire_tensor(body_root(r)), form, err) &&
-                    txn_commit(x, &done, err) && answer_stored(s, r, name, &done, err);
+                    repeat_commit(r, x, &done, err) && answer_stored(s, r, name, &done, err);
 
     txn_free(x);
     return ok;

@@ -7,7 +7,9 @@ restart each pair must be whole, and at least as new as the last answer.
 
     test_http_kill.py [SEED]
 """
+import http.client
 import io
+import json
 import os
 import random
 import sys
@@ -31,8 +33,6 @@ class Client(threading.Thread):
         self.server, self.name, self.sent, self.answered = server, name, first, None
 
     def run(self):
-        import http.client
-        import json
         program = "%s_small = [k, k + 1]\n%s_large = zeros(20000) + k" % (self.name, self.name)
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
         try:
@@ -50,6 +50,41 @@ class Client(threading.Thread):
             pass
 
 
+class Counter(threading.Thread):
+    """Adds one, again and again, each time with a key of its own; the last request, whose answer
+    the kill took, is sent once more afterwards."""
+
+    def __init__(self, server):
+        super().__init__()
+        self.server, self.keys = server, 0
+
+    def add(self, connection):
+        connection.request("POST", "/v1/eval", '{"program": "count = count + 1\\ncount", "store": ["count"]}', {
+            "Authorization": "Bearer " + self.server.token, "Content-Type": "application/json",
+            "Idempotency-Key": "add %d" % self.keys})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def run(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        try:
+            while True:
+                self.keys += 1
+                status, data = self.add(connection)
+                if status != 200:
+                    raise RuntimeError(data)
+        except (OSError, http.client.HTTPException):
+            pass
+
+    def again(self, report):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        for _ in range(2):
+            status, data = self.add(connection)
+            report.check(status == 200, "key %d again: %d %s" % (self.keys, status, data))
+        found = self.server.eval("count")[1]["result"]["data"]
+        report.check(found == self.keys, "%d keys have added %d" % (self.keys, found))
+
+
 def stored(server, name):
     status, _, data = server.request("GET", "/v1/variables/%s?format=npy" % name)
     return np.load(io.BytesIO(data)) if status == 200 else None
@@ -62,15 +97,21 @@ def main():
     last = {}
     acknowledged = 0
     with Server() as server:
+        server.json("PUT", "/v1/variables/count", 0)
+        counter = Counter(server)
         for turn in range(ROUNDS):
             clients = [Client(server, "c%d" % i, turn * 100000) for i in range(CLIENTS)]
-            for c in clients:
+            keys = counter.keys
+            counter = Counter(server)
+            counter.keys = keys
+            for c in clients + [counter]:
                 c.start()
             time.sleep(random.uniform(0.02, 0.4))
             server.kill()
-            for c in clients:
+            for c in clients + [counter]:
                 c.join()
             server.start()
+            counter.again(report)
             for c in clients:
                 if c.answered is not None:
                     last[c.name] = c.answered

@@ -129,12 +129,34 @@ static void random_hex_differs(void **state)
     assert_string_not_equal(a, b);
 }
 
+static void sha256_of_pieces_is_that_of_the_whole(void **state)
+{
+    uint8_t bytes[300], whole[SHA256_BYTES], pieces[SHA256_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 7);
+    for (size_t n = 0; n <= sizeof bytes; n++) {
+        sha256_run run;
+
+        sha256(bytes, n, whole);
+        for (size_t step = 1; step < 130; step += 3) {
+            sha256_start(&run);
+            for (size_t at = 0; at < n; at += step)
+                sha256_add(&run, bytes + at, n - at < step ? n - at : step);
+            sha256_end(&run, pieces);
+            assert_true(digest_equal(whole, pieces));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_one_object_each),
         cmocka_unit_test(json_may_be_pretty),
         cmocka_unit_test(sha256_is_right),
+        cmocka_unit_test(sha256_of_pieces_is_that_of_the_whole),
         cmocka_unit_test(random_hex_differs),
     };
 

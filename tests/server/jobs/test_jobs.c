@@ -99,12 +99,20 @@ static int tear_down(void **state)
     return 0;
 }
 
+static bool commit(void *context, txn *x, error *err)
+{
+    commit_result done;
+
+    (void)context;
+    return txn_commit(x, &done, err);
+}
+
 /* The id of a job that was submitted, in a buffer of the caller. */
 static bool submit(place *p, const char *target, bool again, char id[32], error *err)
 {
     const job_header header = {"Accept", "application/json"};
     const job_request asked = {"r1", "POST", target, &header, 1, again};
-    job *j = jobs_submit(p->js, &asked, NULL, err);
+    job *j = jobs_submit(p->js, &asked, NULL, commit, NULL, err);
 
     if (j == NULL)
         return false;

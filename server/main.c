@@ -196,11 +196,10 @@ static void announce(const endpoint *e, int port)
 }
 
 /* Serves until told to stop; s has all parts but http. */
-static int serve_with(services *s, auth *a, const endpoint *e)
+static int serve_with(services *s, auth *a, const endpoint *e, const sigset_t *signals)
 {
     http_options options = http_options_of(s->config, e);
     http_app app = routes_app(s);
-    sigset_t signals = block_signals();
     error err = {0};
 
     engine_init((int)s->config->threads);
@@ -216,7 +215,7 @@ static int serve_with(services *s, auth *a, const endpoint *e)
         return fail(EXIT_FAILED, &err);
     }
     announce(e, http_port(s->http));
-    wait_for_signal(&signals);
+    wait_for_signal(signals);
     http_stop(s->http, s->config->drain_time);
     http_free(s->http);
     log_message(LOG_INFO, "stopped");
@@ -253,6 +252,7 @@ static int serve(const config *c)
     auth_options options = {
         .data = c->data, .token = strcmp(c->auth, "token") == 0, .allow_hosts = c->allow_host};
     services s = {.config = c, .started_us = clock_us()};
+    const sigset_t signals = block_signals();
     endpoint e;
     error err = {0};
     text document;
@@ -276,7 +276,7 @@ static int serve(const config *c)
     s.auth = a;
     s.jobs = open_jobs(&s);
     s.repeats = repeats_new(&s);
-    code = serve_with(&s, a, &e);
+    code = serve_with(&s, a, &e, &signals);
     jobs_close(s.jobs);
     repeats_free(s.repeats);
     text_clear(&document);

@@ -209,15 +209,20 @@ static bool verify(content *c, const uint8_t *elements, int64_t from, int64_t n,
     return ok;
 }
 
+bool content_verify(content *c, const buffer *elements, int64_t from, int64_t n, error *err)
+{
+    return !c->in_file || verify(c, buffer_bytes(elements), from, n, err);
+}
+
 /* ---- Values -------------------------------------------------------------------- */
 
 /* Names who it is that is damaged. */
-static bool damaged(const entry *e, const error *why, error *err)
+bool entry_damaged(const entry *e, const error *why, error *err)
 {
     return error_set(err, why->kind, "%s %s: %s", entry_kind_name(e->kind), e->name, why->detail);
 }
 
-static buffer *elements_of(content *c, error *err)
+buffer *content_elements(content *c, error *err)
 {
     buffer *bytes;
 
@@ -239,12 +244,12 @@ static buffer *elements_of(content *c, error *err)
 bool entry_tensor(storage *s, const entry *e, tensor *result, error *err)
 {
     error why = {0};
-    buffer *bytes = elements_of(e->content, &why);
+    buffer *bytes = content_elements(e->content, &why);
     shape shape;
 
     (void)s;
     if (bytes == NULL)
-        return damaged(e, &why, err);
+        return entry_damaged(e, &why, err);
     entry_shape(e, &shape);
     tensor_wrap_take(result, bytes, e->content->dtype, &shape);
     return true;
@@ -265,7 +270,7 @@ bool entry_verify(storage *s, const entry *e, int64_t from, int64_t n, error *er
     bytes = map_file(e->content, &why);
     ok = bytes != NULL && verify(e->content, buffer_bytes(bytes), from, n, &why);
     buffer_unref(bytes);
-    return ok || damaged(e, &why, err);
+    return ok || entry_damaged(e, &why, err);
 }
 
 int entry_open(storage *s, const entry *e, int64_t *offset, error *err)
@@ -281,7 +286,7 @@ int entry_open(storage *s, const entry *e, int64_t *offset, error *err)
     *offset = NPY_ALIGN_PAGE;
     fd = array_open(e->content, &why);
     if (fd < 0)
-        damaged(e, &why, err);
+        entry_damaged(e, &why, err);
     return fd;
 }
 
@@ -292,7 +297,7 @@ buffer *entry_text(storage *s, const entry *e, error *err)
 
     (void)s;
     if (bytes == NULL)
-        damaged(e, &why, err);
+        entry_damaged(e, &why, err);
     return bytes;
 }
 
@@ -310,6 +315,6 @@ buffer *entry_attributes(storage *s, const entry *e, error *err)
     }
     bytes = content_bytes(e->attributes, &why);
     if (bytes == NULL)
-        damaged(e, &why, err);
+        entry_damaged(e, &why, err);
     return bytes;
 }

@@ -144,6 +144,29 @@ bool incoming_write(incoming *in, const void *bytes, size_t n, error *err)
     return true;
 }
 
+bool incoming_copy_chunks(incoming *in, int fd, const buffer *checksums, int64_t n, error *err)
+{
+    vfs *v = in->content->storage->vfs;
+    const int64_t first = in->written / CHUNK_BYTES, count = n / CHUNK_BYTES;
+
+    if (!vfs_copy_all(v, fd, in->fd, (size_t)n, NPY_ALIGN_PAGE + in->written))
+        return disk_failed("copying an array file", err);
+    memcpy((uint8_t *)buffer_bytes(in->bytes) + 4 * first,
+           (const uint8_t *)buffer_bytes(checksums) + 4 * first, 4 * (size_t)count);
+    in->written += n;
+    return true;
+}
+
+int64_t incoming_written(const incoming *in)
+{
+    return in->written;
+}
+
+bool incoming_has_file(const incoming *in)
+{
+    return in->content->in_file;
+}
+
 /* The last chunk, then the header, then the sync. */
 static bool finish_file(incoming *in, error *err)
 {

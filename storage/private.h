@@ -74,6 +74,11 @@ int64_t content_blob_bytes(const content *c);
 
 void content_shape(const content *c, shape *result);
 
+/* The elements of c, over a mapping of its file or memory; not verified if they are more than
+ * VERIFY_BYTES_MAX. content_verify checks the chunks that hold n bytes from from on. */
+buffer *content_elements(content *c, error *err);
+bool content_verify(content *c, const buffer *elements, int64_t from, int64_t n, error *err);
+
 /* ---- Entries ------------------------------------------------------------------- */
 
 /* An entry of kind for name; the rest is the caller's to fill in. */
@@ -83,6 +88,9 @@ void entry_unref(entry *e);
 
 /* variable, graph, hidden. */
 const char *entry_kind_name(entry_kind kind);
+
+/* Says of which entry an error tells; returns false. */
+bool entry_damaged(const entry *e, const error *why, error *err);
 
 /* Whether a name is the server's own. */
 bool name_is_hidden(const char *name);

@@ -30,7 +30,7 @@
  * incoming array belongs to one thread at a time.
  *
  * Reading order: storage.h, private.h, names.h, content.c, entry.c,
- * incoming.c, txn.c, commit.h, writer.c, index.h, datadir.h, open.c, sweep.c. */
+ * incoming.c, generation.c, txn.c, commit.h, writer.c, index.h, datadir.h, open.c, sweep.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -248,6 +248,17 @@ void txn_expect(txn *x, const char *name, int64_t commit, error_kind failing);
  * gets one. Names are given as name_normalise left them. Errors as for incoming_*. A
  * later put or delete of the same name takes this one's place. */
 bool txn_put_tensor(txn *x, const char *name, const tensor *t, storage_form form, error *err);
+
+/* Stores a new generation of e, the variable of that name in x's base: a copy in which the
+ * elements that part names are those of value. part is a view of e's value as entry_tensor
+ * gives it; value has its shape and type, and any strides. Chunks that are not touched are
+ * copied by the system, sharing blocks where the file system can, the others are checked
+ * before. Readers keep what they have. Errors as for incoming_*, ERR_INTEGRITY. */
+bool txn_patch(txn *x, const entry *e, const tensor *part, const tensor *value, error *err);
+
+/* Likewise, with more elements behind those that are there along an axis: more has the type of
+ * e, and its lengths along the other axes. */
+bool txn_append(txn *x, const entry *e, const tensor *more, int axis, error *err);
 
 /* Stores a finished incoming array; it is gone, even if this fails. */
 bool txn_put_incoming_take(txn *x, const char *name, incoming *in, error *err);

@@ -34,6 +34,26 @@ static ssize_t real_write(vfs *v, int fd, const void *from, size_t n, int64_t of
     return pwrite(fd, from, n, offset);
 }
 
+/* Where files cannot be copied by the system. */
+static ssize_t copy_by_hand(int from, int to, size_t n, int64_t offset)
+{
+    char piece[8192];
+    ssize_t got = pread(from, piece, n < sizeof piece ? n : sizeof piece, offset);
+
+    return got <= 0 ? got : pwrite(to, piece, (size_t)got, offset);
+}
+
+static ssize_t real_copy(vfs *v, int from, int to, size_t n, int64_t offset)
+{
+    off_t in = offset, out = offset;
+    ssize_t done = copy_file_range(from, &in, to, &out, n, 0);
+
+    (void)v;
+    if (done < 0 && (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
+        return copy_by_hand(from, to, n, offset);
+    return done;
+}
+
 static int real_allocate(vfs *v, int fd, int64_t size)
 {
     (void)v;
@@ -132,6 +152,7 @@ vfs *vfs_real(void)
         .close = real_close,
         .read = real_read,
         .write = real_write,
+        .copy = real_copy,
         .allocate = real_allocate,
         .sync_data = real_sync_data,
         .sync_directory = real_sync_directory,
@@ -174,6 +195,22 @@ bool vfs_write_all(vfs *v, int fd, const void *from, size_t n, int64_t offset)
             continue;
         if (put == 0)
             errno = ENOSPC;
+        if (put <= 0)
+            return false;
+        done += (size_t)put;
+    }
+    return true;
+}
+
+bool vfs_copy_all(vfs *v, int from, int to, size_t n, int64_t offset)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t put = v->copy(v, from, to, n - done, offset + (int64_t)done);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put == 0)
+            errno = EIO;
         if (put <= 0)
             return false;
         done += (size_t)put;

@@ -35,6 +35,9 @@ struct vfs {
     int (*close)(vfs *v, int fd);
     ssize_t (*read)(vfs *v, int fd, void *to, size_t n, int64_t offset);
     ssize_t (*write)(vfs *v, int fd, const void *from, size_t n, int64_t offset);
+    /* Copies at most n bytes to the same place in another file, sharing blocks where the
+     * file system can. How many, 0 at the end. */
+    ssize_t (*copy)(vfs *v, int from, int to, size_t n, int64_t offset);
     /* Makes the file size bytes long and sets its blocks aside. EOPNOTSUPP where
      * the file system cannot. */
     int (*allocate)(vfs *v, int fd, int64_t size);
@@ -68,3 +71,4 @@ vfs *vfs_real(void);
  * False and errno on failure; reading past the end is EIO. */
 bool vfs_read_all(vfs *v, int fd, void *to, size_t n, int64_t offset);
 bool vfs_write_all(vfs *v, int fd, const void *from, size_t n, int64_t offset);
+bool vfs_copy_all(vfs *v, int from, int to, size_t n, int64_t offset);

@@ -34,5 +34,8 @@ route_open variable_open, attributes_open;
 route_handle variable_get, variable_put, variable_delete, variable_meta, variables_list,
     attributes_get, attributes_put;
 
+/* variable_change.c: parts of them, and more of them */
+route_handle variable_patch, variable_append;
+
 /* ops.c: which operations there are */
 route_handle ops_list, ops_one;

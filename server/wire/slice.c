@@ -85,6 +85,15 @@ static bool parse_item(parser *p, slice_item *item)
     return item->has_start || expected(p, "an integer, a range, '...' or None");
 }
 
+/* Whether what stood in brackets is a list of indices, which would mean something else. */
+static bool is_list(const slice *s)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->items[i].kind != SLICE_INDEX)
+            return false;
+    return s->count > 0;
+}
+
 bool slice_parse(const char *text, slice *result, error *err)
 {
     parser p = {.text = text, .at = text, .err = err};
@@ -113,7 +122,13 @@ bool slice_parse(const char *text, slice *result, error *err)
     }
     p.at += bracket;
     skip_space(&p);
-    return *p.at == '\0' || expected(&p, "nothing more");
+    if (*p.at != '\0')
+        return expected(&p, "nothing more");
+    return !bracket || !is_list(result) ||
+           error_set(err, ERR_INDEX,
+                     "slice: a list of indices is not taken here, in '%.80s'; write 0,1 for one "
+                     "element, 0:2 for a range, or use x[[0, 1]] in an evaluation",
+                     text);
 }
 
 /* ---- Applying ----------------------------------------------------------------------- */

@@ -3,7 +3,8 @@
  * Items are separated by commas, each an integer (its axis goes away), a range
  * start:stop:step with any part left out, "..." (as many whole axes as are
  * missing) or None or newaxis (a new axis of length 1). Spaces, and brackets
- * around it all, are allowed. */
+ * around it all, are allowed; but not around integers alone, since that is a
+ * list of indices to NumPy. */
 #pragma once
 
 #include <stdbool.h>

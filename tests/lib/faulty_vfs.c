@@ -97,6 +97,15 @@ static ssize_t faulty_write(vfs *v, int fd, const void *from, size_t n, int64_t 
     return f->real->write(f->real, fd, from, f->halve && n > 1 ? n / 2 : n, offset);
 }
 
+static ssize_t faulty_copy(vfs *v, int from, int to, size_t n, int64_t offset)
+{
+    faulty_vfs *f = of(v);
+
+    if (gate(f, "copy", name_of(f, to)) != 0)
+        return -1;
+    return f->real->copy(f->real, from, to, f->halve && n > 1 ? n / 2 : n, offset);
+}
+
 static int faulty_allocate(vfs *v, int fd, int64_t size)
 {
     faulty_vfs *f = of(v);
@@ -203,6 +212,7 @@ void faulty_init(faulty_vfs *f)
         .close = faulty_close,
         .read = faulty_read,
         .write = faulty_write,
+        .copy = faulty_copy,
         .allocate = faulty_allocate,
         .sync_data = faulty_sync_data,
         .sync_directory = faulty_sync_directory,

@@ -97,6 +97,8 @@ static const struct {
     {"[1", "comma"},
     {"1]", "comma"},
     {"[1] 2", "nothing more"},
+    {"[0, 1]", "a list of indices"},
+    {"[1]", "a list of indices"},
     {"--1", "a number"},
     {"1.5", "comma"},
     {"1:2:3:4", "comma"},

@@ -6,6 +6,7 @@
 
 #include "engine/base/crc32c.h"
 #include "engine/tensor/npy.h"
+#include "storage/guard.h"
 #include "storage/private.h"
 
 /* ---- Life ---------------------------------------------------------------------- */
@@ -125,8 +126,22 @@ static void mapping_release(void *owner)
 {
     mapping *m = owner;
 
+    guard_remove(m->bytes);
     m->vfs->unmap(m->vfs, m->bytes, m->size);
     free(m);
+}
+
+/* A buffer over the elements in a mapping, which it takes over. NULL and ERR_MEMORY_BUSY if
+ * there are too many. */
+static buffer *wrap_mapping(mapping *m, size_t offset, size_t size, error *err)
+{
+    buffer *b = buffer_new_foreign(m->bytes + offset, size, mapping_release, m);
+
+    if (guard_add(m->bytes, m->size, buffer_loss(b)))
+        return b;
+    buffer_unref(b);
+    error_set(err, ERR_MEMORY_BUSY, "as many files are mapped as can be");
+    return NULL;
 }
 
 /* The elements of c in its mapped file. The page behind the last element is
@@ -145,7 +160,7 @@ static buffer *map_file(content *c, error *err)
         v->close(v, fd);
     }
     if (m->bytes != NULL)
-        return buffer_new_foreign(m->bytes + NPY_ALIGN_PAGE, (size_t)c->nbytes, mapping_release, m);
+        return wrap_mapping(m, NPY_ALIGN_PAGE, (size_t)c->nbytes, err);
     free(m);
     error_set(err, ERR_MEMORY_BUSY, "the array's file cannot be mapped now");
     return NULL;

@@ -50,6 +50,8 @@ static bool start(generation *g, txn *x, const entry *e, const shape *shape, err
 
 static bool finish(generation *g, txn *x, const char *name, bool ok, error *err)
 {
+    if (ok && buffer_is_lost(g->elements))
+        ok = error_set(err, ERR_INTEGRITY, "variable %s: its file could not be read", name);
     release(g);
     if (ok && incoming_finish(g->in, err))
         return txn_put_incoming_take(x, name, g->in, err);

@@ -20,6 +20,8 @@
  * the index is that of some commit, at least the last one answered, every array
  * it names is whole, and files it doesn't name are swept away at the next start.
  *
+ * Threads that read a mapped file which cannot be read are guarded (guard.h).
+ *
  * Errors: ERR_DISK, ERR_QUOTA, ERR_VARIABLE_QUOTA and ERR_MEMORY_BUSY leave the
  * state as it was. When a sync or the index fails the outcome is unknown
  * (ERR_STORAGE), and from then on every change is refused with ERR_READ_ONLY:
@@ -162,7 +164,8 @@ void entry_file(const entry *e, char to[ENTRY_FILE]);
  * shared with others. Unref it when done; it does not need the snapshot any
  * more. ERR_INTEGRITY if the value is damaged (only this one is affected); the
  * checksums of an array of up to 64 MiB are checked at its first use, those of
- * larger ones by entry_verify. */
+ * larger ones by entry_verify. If the file cannot be read later (somebody made it shorter),
+ * zeros are read and buffer_is_lost tells: to be asked after use. */
 bool entry_tensor(storage *s, const entry *e, tensor *result, error *err);
 
 /* Checks the checksums of the chunks that hold n bytes of the elements from the

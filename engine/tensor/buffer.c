@@ -13,6 +13,7 @@ struct buffer {
     budget *budget;
     void (*release)(void *owner); /* NULL: the bytes are ours */
     void *owner;
+    _Atomic bool lost;
 };
 
 static _Atomic int64_t memory_used;
@@ -173,6 +174,16 @@ void *buffer_bytes(const buffer *buf)
 size_t buffer_size(const buffer *buf)
 {
     return buf->size;
+}
+
+_Atomic bool *buffer_loss(buffer *buf)
+{
+    return &buf->lost;
+}
+
+bool buffer_is_lost(const buffer *buf)
+{
+    return buf->lost;
 }
 
 bool buffer_is_exclusive(const buffer *buf)

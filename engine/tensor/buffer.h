@@ -80,6 +80,11 @@ size_t buffer_size(const buffer *buf);
 /* What buffer_new takes from the budget for size bytes: size rounded up. */
 int64_t buffer_cost(size_t size);
 
+/* Where whoever keeps foreign bytes notes that some could not be read, and zeros stand in their
+ * place; valid as long as the buffer. Whoever computed with them asks afterwards. */
+_Atomic bool *buffer_loss(buffer *buf);
+bool buffer_is_lost(const buffer *buf);
+
 /* Whether the caller's reference is the only one and the bytes are ours, so
  * that a result may be computed in place. */
 bool buffer_is_exclusive(const buffer *buf);

@@ -17,7 +17,9 @@ wire_format answer_format(const http_request *r)
 
 static ssize_t fill(void *state, char *to, size_t room)
 {
-    return (ssize_t)wire_writer_read(state, to, room);
+    const ssize_t n = (ssize_t)wire_writer_read(state, to, room);
+
+    return wire_writer_is_sound(state) ? n : -1;
 }
 
 static void close_writer(void *state)

@@ -91,6 +91,16 @@ static bool check_results(const evaluation *e, bool have_run, error *err)
     return true;
 }
 
+/* What was computed from files that could not be read is nothing. */
+static bool check_inputs(const evaluation *e, error *err)
+{
+    for (int i = 0; i < e->graph->input_count; i++)
+        if (e->tensors[i].buf != NULL && buffer_is_lost(e->tensors[i].buf))
+            return error_set(err, ERR_INTEGRITY, "The file of '%s' could not be read.",
+                             e->graph->inputs[i].node->name);
+    return true;
+}
+
 /* Not 0 once the evaluation is to stop. */
 static const _Atomic int *evaluation_cancelled(const evaluation *e)
 {
@@ -125,6 +135,7 @@ static bool run(evaluation *e, error *err)
     http_spent(r, PHASE_RUN, e->stats.run_us + 1);
     if (ok)
         e->values = e->gives.tensors = values;
+    ok = ok && check_inputs(e, err);
     return ok && check_results(e, true, err);
 }
 

@@ -26,7 +26,7 @@ static ssize_t fill(void *state, char *to, size_t room)
 
     memcpy(to, from, (size_t)n);
     s->at += n;
-    return n;
+    return buffer_is_lost(s->tensor.buf) ? -1 : n;
 }
 
 static void close_span(void *state)

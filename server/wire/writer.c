@@ -157,6 +157,14 @@ static void complete(wire_writer *w)
 
 /* ---- Sending --------------------------------------------------------------------- */
 
+bool wire_writer_is_sound(const wire_writer *w)
+{
+    for (size_t i = 0; i < w->count; i++)
+        if (w->parts[i].kind != TEXT && buffer_is_lost(w->parts[i].tensor.buf))
+            return false;
+    return true;
+}
+
 int64_t wire_writer_length(wire_writer *w)
 {
     int64_t length = 0;

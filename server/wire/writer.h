@@ -42,6 +42,9 @@ void wire_writer_text_bytes(wire_writer *w, const char *bytes, size_t n);
  * a checksum over the elements.) */
 void wire_writer_tensor(wire_writer *w, const char *name, const tensor *t);
 
+/* Whether every tensor could be read so far; see buffer_is_lost. */
+bool wire_writer_is_sound(const wire_writer *w);
+
 /* ---- Sending --------------------------------------------------------------------- */
 
 /* The bytes of the whole answer, or -1 if that shows only as it is sent (numbers

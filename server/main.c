@@ -222,6 +222,30 @@ static int serve_with(services *s, auth *a, const endpoint *e, const sigset_t *s
     return EXIT_SUCCESS;
 }
 
+/* The directories of --attach-root, each also by the path that no link is in. */
+static const char *find_roots(const config *c)
+{
+    text roots;
+    const char *found;
+
+    text_init(&roots);
+    text_add(&roots, c->attach_root);
+    for (const char *at = c->attach_root; *at != '\0';) {
+        const size_t n = strcspn(at, ",");
+        char *real = realpath(arena_copy(c->arena, at, n), NULL);
+
+        if (real != NULL)
+            text_addf(&roots, ",%s", real);
+        else
+            log_message(LOG_WARN, "attach-root: %.*s cannot be found", (int)n, at);
+        free(real);
+        at += n + (at[n] == ',');
+    }
+    found = text_copy(&roots, c->arena);
+    text_clear(&roots);
+    return found;
+}
+
 /* Opens the data directory; its lock is ours from then on. */
 static storage *open_storage(const config *c, error *err)
 {
@@ -229,6 +253,7 @@ static storage *open_storage(const config *c, error *err)
 
     options.names_max = c->variables_max;
     options.free_bytes_min = c->free_bytes_min;
+    options.attach_roots = find_roots(c);
     if (c->data_bytes_max < options.bytes_max)
         options.bytes_max = c->data_bytes_max;
     return storage_open(&options, err);

@@ -140,9 +140,18 @@ static bool store_name(storage *s, const entry *e, error *err)
         .attributes = e->attributes == NULL ? 0 : e->attributes->id,
         .attributes_bytes = e->attributes == NULL ? 0 : e->attributes->nbytes,
     };
+    text place;
+    bool ok;
 
     content_shape(c, &row.shape);
-    return index_put_name(s->index, &row, err);
+    text_init(&place);
+    if (c->place != NULL) {
+        place_add(c->place, &place);
+        row.place = place.bytes;
+    }
+    ok = index_put_name(s->index, &row, err);
+    text_clear(&place);
+    return ok;
 }
 
 /* The entry that change makes of old (NULL: there was none). Attributes stay when

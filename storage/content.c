@@ -163,10 +163,17 @@ static buffer *cached_bytes(content *c)
     return bytes;
 }
 
+int64_t content_own_bytes(const content *c)
+{
+    return c->place != NULL ? 0 : c->nbytes;
+}
+
 int64_t content_blob_bytes(const content *c)
 {
     int64_t chunks = c->nbytes / CHUNK_BYTES + (c->nbytes % CHUNK_BYTES != 0);
 
+    if (c->place != NULL)
+        return 0;
     return c->in_file ? chunks * (int64_t)sizeof(uint32_t) : c->nbytes;
 }
 
@@ -205,7 +212,9 @@ void content_unref(content *c)
         c->bytes = NULL;
     }
     pthread_mutex_unlock(&s->cache_lock);
-    atomic_fetch_sub(&s->bytes, c->nbytes);
+    atomic_fetch_sub(&s->bytes, content_own_bytes(c));
+    free(c->place);
+    c->place = NULL;
     free(c->verified);
     c->verified = NULL;
     if (c->doomed && (c->in_file || c->id != 0))

@@ -2,7 +2,7 @@
  *
  *     LOCK        held with flock as long as the directory is open, so that the
  *                 lock goes with the process however that ends
- *     VERSION     "tensord data format 2", written last when a directory is made, and
+ *     VERSION     "tensord data format 3", written last when a directory is made, and
  *                 before the index is taken to a newer format
  *     index.db    and index.db-wal: the index. Never opened here: closing a
  *                 descriptor of it would drop the locks of who has it open

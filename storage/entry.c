@@ -67,6 +67,20 @@ void entry_shape(const entry *e, shape *result)
     content_shape(e->content, result);
 }
 
+void entry_strides(const entry *e, int64_t strides[RANK_MAX])
+{
+    const place *p = e->content->place;
+    int64_t stride = 1;
+    shape s;
+
+    entry_shape(e, &s);
+    shape_strides(&s, strides);
+    for (int i = 0; p != NULL && p->said.fortran && i < s.rank; i++) {
+        strides[i] = stride;
+        stride *= s.length[i];
+    }
+}
+
 int64_t entry_nbytes(const entry *e)
 {
     return e->content->nbytes;
@@ -74,7 +88,12 @@ int64_t entry_nbytes(const entry *e)
 
 storage_form entry_form(const entry *e)
 {
-    return e->content->in_file ? FORM_MEMMAP : FORM_INLINE;
+    return e->content->in_file || e->content->place != NULL ? FORM_MEMMAP : FORM_INLINE;
+}
+
+const attachment *entry_attachment(const entry *e)
+{
+    return e->content->place == NULL ? NULL : &e->content->place->said;
 }
 
 bool entry_is_volatile(const entry *e)
@@ -166,6 +185,29 @@ static buffer *map_file(content *c, error *err)
     return NULL;
 }
 
+/* The whole of an attached file up to the last element, so that its bytes begin with a page. */
+static buffer *map_place(content *c, error *err)
+{
+    vfs *v = c->storage->vfs;
+    mapping *m = malloc(sizeof *m);
+    int fd = place_open(c->storage, c->place, err);
+
+    if (m == NULL)
+        abort();
+    *m = (mapping){.vfs = v, .size = (size_t)(c->place->said.offset + c->nbytes)};
+    if (fd >= 0) {
+        m->bytes = m->size == 0 ? NULL : v->map(v, fd, m->size);
+        v->close(v, fd);
+    }
+    if (m->bytes != NULL)
+        return wrap_mapping(m, 0, m->size, err);
+    free(m);
+    if (fd >= 0 && c->nbytes == 0)
+        return buffer_new(NULL, 0, err);
+    error_set(err, ERR_MEMORY_BUSY, "the attached file cannot be mapped now");
+    return NULL;
+}
+
 /* ---- Checksums ----------------------------------------------------------------- */
 
 static uint32_t stored_checksum(const buffer *checksums, int64_t chunk)
@@ -246,7 +288,7 @@ buffer *content_elements(content *c, error *err)
         return NULL;
     }
     if (!c->in_file)
-        return content_bytes(c, err);
+        return c->place != NULL ? map_place(c, err) : content_bytes(c, err);
     bytes = map_file(c, err);
     if (bytes != NULL && c->nbytes <= VERIFY_BYTES_MAX &&
         !verify(c, buffer_bytes(bytes), 0, c->nbytes, err)) {
@@ -267,6 +309,10 @@ bool entry_tensor(storage *s, const entry *e, tensor *result, error *err)
         return entry_damaged(e, &why, err);
     entry_shape(e, &shape);
     tensor_wrap_take(result, bytes, e->content->dtype, &shape);
+    if (e->content->place != NULL) {
+        result->offset = e->content->place->said.offset / (int64_t)dtype_size(result->dtype);
+        entry_strides(e, result->strides);
+    }
     return true;
 }
 

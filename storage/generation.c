@@ -11,8 +11,9 @@
 typedef struct generation {
     incoming *in;
     content *old;
-    buffer *elements, *checksums; /* of the old one; checksums NULL: it has no file */
-    int fd;                       /* of the old one's file; -1: none */
+    tensor elements;   /* of the old one, dense */
+    buffer *checksums; /* NULL: it has no file of ours */
+    int fd;            /* of the old one's file; -1: none */
 } generation;
 
 static void release(generation *g)
@@ -21,7 +22,7 @@ static void release(generation *g)
 
     if (g->fd >= 0)
         s->vfs->close(s->vfs, g->fd);
-    buffer_unref(g->elements);
+    tensor_unref(&g->elements);
     buffer_unref(g->checksums);
 }
 
@@ -30,10 +31,14 @@ static bool start(generation *g, txn *x, const entry *e, const shape *shape, err
 {
     content *c = e->content;
     error why = {0};
+    tensor found;
 
     *g = (generation){.old = c, .fd = -1};
-    g->elements = content_elements(c, &why);
-    if (c->in_file && g->elements != NULL) {
+    if (!entry_tensor(x->storage, e, &found, err))
+        return false;
+    tensor_dense(&found, NULL, &g->elements, &why);
+    tensor_unref(&found);
+    if (c->in_file && !error_is_set(&why)) {
         g->checksums = content_bytes(c, &why);
         g->fd = array_open(c, &why);
     }
@@ -48,9 +53,19 @@ static bool start(generation *g, txn *x, const entry *e, const shape *shape, err
     return g->in != NULL;
 }
 
+/* Whether the variable may get another generation. */
+static bool may_change(const entry *e, error *err)
+{
+    const attachment *a = entry_attachment(e);
+
+    return a == NULL || !a->read_only ||
+           error_set(err, ERR_VALUE,
+                     "%s is attached to be read; attach it with mode c to change a copy", e->name);
+}
+
 static bool finish(generation *g, txn *x, const char *name, bool ok, error *err)
 {
-    if (ok && buffer_is_lost(g->elements))
+    if (ok && buffer_is_lost(g->elements.buf))
         ok = error_set(err, ERR_INTEGRITY, "variable %s: its file could not be read", name);
     release(g);
     if (ok && incoming_finish(g->in, err))
@@ -65,8 +80,8 @@ static bool finish(generation *g, txn *x, const char *name, bool ok, error *err)
 static bool keep_bytes(generation *g, int64_t from, int64_t n, error *err)
 {
     return n == 0 ||
-           (content_verify(g->old, g->elements, from, n, err) &&
-            incoming_write(g->in, (const char *)buffer_bytes(g->elements) + from, (size_t)n, err));
+           (content_verify(g->old, g->elements.buf, from, n, err) &&
+            incoming_write(g->in, (const char *)tensor_bytes(&g->elements) + from, (size_t)n, err));
 }
 
 /* The next n bytes are those of the old one from `from` on. */
@@ -164,6 +179,8 @@ bool txn_patch(txn *x, const entry *e, const tensor *part, const tensor *value, 
     shape shape;
 
     entry_shape(e, &shape);
+    if (!may_change(e, err))
+        return false;
     if (!start(&g, x, e, &shape, err))
         return false;
     turn(&to, &from);
@@ -196,6 +213,8 @@ bool txn_append(txn *x, const entry *e, const tensor *more, int axis, error *err
     generation g;
     shape old, new;
 
+    if (!may_change(e, err))
+        return false;
     entry_shape(e, &old);
     new = old;
     new.length[axis] += more->shape.length[axis];

@@ -444,6 +444,7 @@ static bool read_row(sqlite3_stmt *s, name_row *row, error *err)
         .content = sqlite3_column_int64(s, 9),
         .attributes = sqlite3_column_int64(s, 10),
         .attributes_bytes = sqlite3_column_int64(s, 11),
+        .place = (const char *)sqlite3_column_text(s, 12),
     };
     if (row->file != NULL && sqlite3_column_bytes(s, 8) != FILE_ID_BYTES)
         return error_set(err, ERR_INTEGRITY, "the index has a file name that is none");
@@ -600,6 +601,8 @@ bool index_put_name(name_index *ix, const name_row *row, error *err)
         sqlite3_bind_int64(s, 11, row->attributes);
         sqlite3_bind_int64(s, 12, row->attributes_bytes);
     }
+    if (row->place != NULL)
+        bind_text(s, 13, row->place);
     return finish(ix, s, err);
 }
 

@@ -32,6 +32,7 @@ typedef struct name_row {
     const uint8_t *file;         /* FILE_ID_BYTES; NULL: inline */
     int64_t content, attributes; /* blobs; 0: none */
     int64_t attributes_bytes;
+    const char *place; /* of an array that is not ours; NULL: ours */
 } name_row;
 
 /* ---- Life cycle ---------------------------------------------------------------- */

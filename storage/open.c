@@ -31,6 +31,7 @@ storage_options storage_options_default(const char *path)
         .free_bytes_min = 1 << 30,
         .cache_bytes_max = 64 << 20,
         .wal_bytes_max = 4 << 20,
+        .attach_roots = "",
         .vfs = vfs_real(),
     };
 }
@@ -54,11 +55,12 @@ static bool kind_of_name(const char *name, entry_kind *kind, error *err)
 }
 
 /* A content that is in the index already. */
-static content *stored_content(storage *s, int64_t id, dtype t, const shape *shape)
+static content *stored_content(storage *s, int64_t id, dtype t, const shape *shape, place *p)
 {
     content *c = content_alloc(s, t, shape);
 
-    atomic_fetch_add(&s->bytes, c->nbytes);
+    c->place = p;
+    atomic_fetch_add(&s->bytes, content_own_bytes(c));
     c->doomed = false;
     c->id = id;
     return c;
@@ -72,7 +74,8 @@ static entry *entry_of_row(storage *s, const name_row *row, dtype t, entry_kind 
     e->commit = row->commit;
     e->created_us = row->created_us;
     e->modified_us = row->modified_us;
-    e->content = stored_content(s, row->content, t, &row->shape);
+    e->content = stored_content(s, row->content, t, &row->shape,
+                                row->place == NULL ? NULL : place_read(row->place));
     if (row->file != NULL) {
         e->content->in_file = true;
         memcpy(e->content->file, row->file, FILE_ID_BYTES);
@@ -80,7 +83,7 @@ static entry *entry_of_row(storage *s, const name_row *row, dtype t, entry_kind 
     if (row->attributes != 0) {
         const shape flat = {.rank = 1, .length = {row->attributes_bytes}};
 
-        e->attributes = stored_content(s, row->attributes, DT_U8, &flat);
+        e->attributes = stored_content(s, row->attributes, DT_U8, &flat, NULL);
     }
     return e;
 }

@@ -20,6 +20,23 @@ enum {
     VERIFY_BYTES_MAX = 64 << 20 /* of an array that is verified whole at its first use */
 };
 
+/* ---- Arrays that are not ours ------------------------------------------------------- */
+
+/* Where one lies, and what its file was like when it was attached. */
+typedef struct place {
+    attachment said;
+    int64_t bytes, modified_ns; /* of the file */
+    uint64_t inode, device;
+    char path[];
+} place;
+
+/* As text for the index, and back; NULL if the text is none. */
+void place_add(const place *p, text *to);
+place *place_read(const char *text);
+
+/* The file of an attached content, which is what it was. -1 and ERR_INTEGRITY. */
+int place_open(storage *s, const place *p, error *err);
+
 /* ---- Contents ------------------------------------------------------------------ */
 
 /* A value, immutable: the elements of an array, the text of a graph, attributes.
@@ -38,6 +55,7 @@ struct content {
     int64_t nbytes;
     int64_t id; /* of its blob; 0: not in the index. Written by the writer thread only */
     uint8_t file[FILE_ID_BYTES];
+    place *place; /* of an array that is not ours; NULL: it is */
     storage *storage;
 
     /* Guarded by cache_lock. */
@@ -68,6 +86,9 @@ void content_cache_take(content *c, buffer *bytes);
 content *content_of_text(storage *s, const char *text, size_t n, error *err);
 /* The same of a receipt, which the quota does not bind. */
 content *content_of_receipt(storage *s, const char *text, size_t n, error *err);
+
+/* Bytes that count for the quota. */
+int64_t content_own_bytes(const content *c);
 
 /* Bytes of the blob that belongs to the content. */
 int64_t content_blob_bytes(const content *c);
@@ -156,6 +177,9 @@ struct txn {
     int64_t commit;
     error failure;
 };
+
+/* The content that attaches a file. NULL and an error of txn_attach. */
+content *place_content(txn *x, const attachment *a, dtype t, const shape *shape, error *err);
 
 /* ---- The storage ------------------------------------------------------------------ */
 

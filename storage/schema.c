@@ -11,10 +11,11 @@
 
 TEXT(1)
 TEXT(2)
+TEXT(3)
 
 const char *schema_text(int format)
 {
-    const char *const texts[SCHEMA_FORMAT] = {schema_1, schema_2};
+    const char *const texts[SCHEMA_FORMAT] = {schema_1, schema_2, schema_3};
 
     return texts[format - 1];
 }

@@ -32,7 +32,8 @@
  * incoming array belongs to one thread at a time.
  *
  * Reading order: storage.h, private.h, names.h, content.c, entry.c,
- * incoming.c, generation.c, txn.c, commit.h, writer.c, index.h, datadir.h, open.c, sweep.c. */
+ * incoming.c, generation.c, place.c, txn.c, commit.h, writer.c, index.h, datadir.h, open.c,
+ * sweep.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,6 +43,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/base/vfs.h"
+#include "engine/tensor/npy.h"
 #include "engine/tensor/tensor.h"
 
 typedef struct storage storage;
@@ -59,6 +61,7 @@ typedef struct storage_options {
     int64_t free_bytes_min;   /* what is left free on the disk: the smaller of this and 5 % */
     int64_t cache_bytes_max;  /* of inline values kept in memory */
     int64_t wal_bytes_max;    /* of the index's log before it is worked in */
+    const char *attach_roots; /* directories below which files may be attached, with commas */
     vfs *vfs;                 /* the system, or what a test puts in its place */
     /* Called by the writer thread before it commits to the index; for tests that
      * stop, kill or lie at this point. NULL: nothing. */
@@ -149,6 +152,8 @@ size_t snapshot_list(const snapshot *n, entry_kind kind, const char *prefix, con
 
 dtype entry_dtype(const entry *e);
 void entry_shape(const entry *e, shape *result);
+/* In elements, as entry_tensor has them. */
+void entry_strides(const entry *e, int64_t strides[RANK_MAX]);
 /* Bytes of the elements, or of the text of a graph. */
 int64_t entry_nbytes(const entry *e);
 /* FORM_INLINE or FORM_MEMMAP. */
@@ -157,7 +162,7 @@ storage_form entry_form(const entry *e);
 bool entry_is_volatile(const entry *e);
 
 enum { ENTRY_FILE = 64, ENTRY_ETAG = 32 };
-/* The array file relative to the data directory; "" for an inline value. */
+/* The array file relative to the data directory; "" for an inline or attached value. */
 void entry_file(const entry *e, char to[ENTRY_FILE]);
 
 /* The variable's value: over a read-only mapping of its file, or over memory
@@ -252,9 +257,32 @@ void txn_expect(txn *x, const char *name, int64_t commit, error_kind failing);
  * later put or delete of the same name takes this one's place. */
 bool txn_put_tensor(txn *x, const char *name, const tensor *t, storage_form form, error *err);
 
+/* An array in a file that is not ours, read where it lies and never written. */
+typedef struct attachment {
+    const char *path; /* absolute, below one of the roots, links nowhere on the way */
+    bool read_only;   /* the variable is not changed; otherwise a change makes it ours */
+    bool fortran;     /* the first axis runs fastest */
+    int64_t offset;   /* of the elements, in bytes; a multiple of their size */
+} attachment;
+
+/* Makes the elements of a file the value of a name. The file is remembered as it is now: once
+ * it is changed by anybody, the variable is ERR_INTEGRITY. ERR_FORBIDDEN (not below a root, or
+ * a link), ERR_NOT_FOUND, ERR_SIZE (the file is too short), ERR_VALUE. */
+bool txn_attach(txn *x, const char *name, const attachment *a, dtype t, const shape *shape,
+                error *err);
+
+/* Reads the header of a .npy file that is to be attached; hint as for npy_header_parse.
+ * ERR_NPY if it is none, or an error of txn_attach. */
+bool attachment_header(storage *s, const char *path, const dtype *hint, npy_header *result,
+                       error *err);
+
+/* Where an attached value lies, NULL for one of ours; valid as long as e. */
+const attachment *entry_attachment(const entry *e);
+
 /* Stores a new generation of e, the variable of that name in x's base: a copy in which the
- * elements that part names are those of value. part is a view of e's value as entry_tensor
- * gives it; value has its shape and type, and any strides. Chunks that are not touched are
+ * elements that part names are those of value. part is a view of a dense
+ * tensor of e's shape and type, whose buffer is not looked at; value has part's shape and
+ * type, and any strides. Chunks that are not touched are
  * copied by the system, sharing blocks where the file system can, the others are checked
  * before. Readers keep what they have. Errors as for incoming_*, ERR_INTEGRITY. */
 bool txn_patch(txn *x, const entry *e, const tensor *part, const tensor *value, error *err);

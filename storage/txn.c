@@ -114,6 +114,17 @@ bool txn_put_tensor(txn *x, const char *name, const tensor *t, storage_form form
     return false;
 }
 
+bool txn_attach(txn *x, const char *name, const attachment *a, dtype t, const shape *shape,
+                error *err)
+{
+    content *c = place_content(x, a, t, shape, err);
+
+    if (c == NULL)
+        return false;
+    put_take(x, name, ENTRY_VARIABLE, c);
+    return true;
+}
+
 static content *text_content(txn *x, const char *text, size_t length, size_t most, error *err)
 {
     content *c;

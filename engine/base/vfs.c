@@ -4,16 +4,27 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int real_open(vfs *v, int directory, const char *name, int flags)
 {
     (void)v;
     return openat(directory, name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+static int real_open_beneath(vfs *v, int directory, const char *path)
+{
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+
+    (void)v;
+    return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
 
 static int real_close(vfs *v, int fd)
@@ -149,6 +160,7 @@ vfs *vfs_real(void)
 {
     static vfs real = {
         .open = real_open,
+        .open_beneath = real_open_beneath,
         .close = real_close,
         .read = real_read,
         .write = real_write,

@@ -32,6 +32,8 @@ struct vfs {
 
     /* Opens a file or, with O_DIRECTORY, a directory. */
     int (*open)(vfs *v, int directory, const char *name, int flags);
+    /* Opens a file for reading by a path that no link leads out of, or anywhere. */
+    int (*open_beneath)(vfs *v, int directory, const char *path);
     int (*close)(vfs *v, int fd);
     ssize_t (*read)(vfs *v, int fd, void *to, size_t n, int64_t offset);
     ssize_t (*write)(vfs *v, int fd, const void *from, size_t n, int64_t offset);

@@ -37,5 +37,9 @@ route_handle variable_get, variable_put, variable_delete, variable_meta, variabl
 /* variable_change.c: parts of them, and more of them */
 route_handle variable_patch, variable_append;
 
+/* variable_attach.c: arrays in files that are not ours */
+route_open attach_open;
+route_handle variable_attach;
+
 /* ops.c: which operations there are */
 route_handle ops_list, ops_one;

@@ -120,6 +120,16 @@ static const route table[] = {
         .summary = "Makes a variable longer along an axis, by the elements of the body.",
     },
     {
+        .method = "POST", .pattern = "/v1/variables/{name}/attach", .open = attach_open,
+        .handle = variable_attach, .traits = ROUTE_WORKER, .takes = JSON,
+        .takes_schema = "Attachment", .gives = JSON, .gives_schema = "Variable",
+        .query = "durability",
+        .errors = {ERR_JSON, ERR_JSON_DEPTH, ERR_JSON_LIMIT, ERR_REQUEST, ERR_FORBIDDEN,
+                   ERR_NOT_FOUND, ERR_NPY, ERR_SIZE, ERR_VALUE, ERR_DTYPE, ERR_DTYPE_NAME,
+                   ERR_SHAPE_INVALID, WRITE_ERRORS},
+        .summary = "Makes an existing .npy or raw file, read where it lies, the value of a name.",
+    },
+    {
         .method = "DELETE", .pattern = "/v1/variables/{name}", .handle = variable_delete,
         .traits = ROUTE_WORKER, .query = "durability", .status = 204,
         .errors = {ERR_NOT_FOUND, ERR_REQUEST, WRITE_ERRORS},

@@ -112,22 +112,29 @@ static bool stretch(tensor *t, const shape *to, error *err)
     return true;
 }
 
+/* The variable as it would lie densely, without its elements. */
+static tensor outline(const entry *e)
+{
+    tensor t = {.dtype = entry_dtype(e)};
+
+    entry_shape(e, &t.shape);
+    shape_strides(&t.shape, t.strides);
+    return t;
+}
+
 static bool make_patch(change *c, error *err)
 {
     const char *text = http_query(c->request, "slice");
-    tensor whole, part, value;
+    const tensor whole = outline(c->entry);
+    tensor part, value;
     slice asked;
     bool ok;
 
     if (!slice_parse(text == NULL ? "" : text, &asked, err) ||
-        !entry_tensor(c->services->storage, c->entry, &whole, err))
+        !slice_apply(&asked, &whole, &part, err) || !convert(c, whole.dtype, &value, err))
         return false;
-    ok = slice_apply(&asked, &whole, &part, err) && convert(c, whole.dtype, &value, err);
-    if (ok) {
-        ok = stretch(&value, &part.shape, err) && txn_patch(c->txn, c->entry, &part, &value, err);
-        tensor_unref(&value);
-    }
-    tensor_unref(&whole);
+    ok = stretch(&value, &part.shape, err) && txn_patch(c->txn, c->entry, &part, &value, err);
+    tensor_unref(&value);
     return ok;
 }
 
@@ -200,24 +207,6 @@ static bool choose_durability(const change *c, const entry *e, durability *d, er
     return true;
 }
 
-static bool answer(change *c, const commit_result *done, error *err)
-{
-    snapshot *n = storage_snapshot(c->services->storage);
-    const entry *e = snapshot_find(n, c->name);
-    text body;
-    json_writer w = json_to(&body, false);
-
-    text_init(&body);
-    if (e != NULL && e->kind == ENTRY_VARIABLE)
-        variable_add_meta(c->services, e, false, &w, err);
-    else /* somebody removed it since */
-        json_raw(&w, NULL, "{}");
-    text_add_char(&body, '\n');
-    stored_answer_put(c->services, c->request, done, e, "json", &body);
-    snapshot_unref(n);
-    return !error_is_set(err);
-}
-
 /* One try, on what is there now. */
 static bool try_change(change *c, change_make *make, error *err)
 {
@@ -232,7 +221,8 @@ static bool try_change(change *c, change_make *make, error *err)
         c->txn = txn_new(s->storage, base, d);
         c->entry = txn_read(c->txn, c->name);
         ok = stored_expect(s, c->request, c->txn, c->name, err) && make(c, err) &&
-             repeat_commit(c->request, c->txn, &done, err) && answer(c, &done, err);
+             repeat_commit(c->request, c->txn, &done, err) &&
+             variable_answer_stored(s, c->request, c->name, &done, err);
         txn_free(c->txn);
     }
     snapshot_unref(base);

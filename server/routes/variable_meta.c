@@ -16,18 +16,18 @@ static void add_shape(json_writer *w, const shape *s)
 }
 
 /* In bytes, as NumPy counts them. */
-static void add_strides(json_writer *w, const shape *s, dtype t)
+static void add_strides(json_writer *w, const entry *e, const shape *s, dtype t)
 {
     int64_t strides[RANK_MAX];
 
-    shape_strides(s, strides);
+    entry_strides(e, strides);
     json_begin(w, "strides", '[');
     for (int i = 0; i < s->rank; i++)
         json_int(w, NULL, strides[i] * (int64_t)dtype_size(t));
     json_end(w, ']');
 }
 
-static void add_array_interface(json_writer *w, const shape *s, dtype t)
+static void add_array_interface(json_writer *w, const entry *e, const shape *s, dtype t)
 {
     const char *typestr = dtype_info_of(t)->typestr;
 
@@ -40,13 +40,14 @@ static void add_array_interface(json_writer *w, const shape *s, dtype t)
     json_string(w, NULL, typestr);
     json_end(w, ']');
     json_end(w, ']');
-    add_strides(w, s, t);
+    add_strides(w, e, s, t);
     json_int(w, "version", 3);
     json_end(w, '}');
 }
 
 static void add_place(json_writer *w, const entry *e)
 {
+    const attachment *a = entry_attachment(e);
     char file[ENTRY_FILE];
 
     entry_file(e, file);
@@ -54,7 +55,14 @@ static void add_place(json_writer *w, const entry *e)
                 entry_is_volatile(e)           ? "memory"
                 : entry_form(e) == FORM_MEMMAP ? "memmap"
                                                : "inline");
-    json_string(w, "file", file[0] == '\0' ? NULL : file);
+    json_string(w, "file", a != NULL ? a->path : file[0] == '\0' ? NULL : file);
+    if (a == NULL)
+        return;
+    json_begin(w, "attached", '{');
+    json_string(w, "mode", a->read_only ? "r" : "c");
+    json_int(w, "offset", a->offset);
+    json_string(w, "order", a->fortran ? "F" : "C");
+    json_end(w, '}');
 }
 
 static bool add_attributes(services *s, const entry *e, json_writer *w, error *err)
@@ -80,17 +88,36 @@ bool variable_add_meta(services *s, const entry *e, bool with_attributes, json_w
     json_string(w, "name", e->name);
     json_string(w, "dtype", dtype_name(t));
     add_shape(w, &shape);
-    add_strides(w, &shape, t);
+    add_strides(w, e, &shape, t);
     json_int(w, "nbytes", entry_nbytes(e));
     add_place(w, e);
     json_int(w, "version", e->version);
     json_int(w, "commit", e->commit);
     stored_add_time(w, "created", e->created_us);
     stored_add_time(w, "modified", e->modified_us);
-    add_array_interface(w, &shape, t);
+    add_array_interface(w, e, &shape, t);
     ok = !with_attributes || add_attributes(s, e, w, err);
     json_end(w, '}');
     return ok;
+}
+
+bool variable_answer_stored(services *s, http_request *r, const char *name,
+                            const commit_result *done, error *err)
+{
+    snapshot *n = storage_snapshot(s->storage);
+    const entry *e = snapshot_find(n, name);
+    text body;
+    json_writer w = json_to(&body, false);
+
+    text_init(&body);
+    if (e != NULL && e->kind == ENTRY_VARIABLE)
+        variable_add_meta(s, e, false, &w, err);
+    else /* somebody removed it since */
+        json_raw(&w, NULL, "{}");
+    text_add_char(&body, '\n');
+    stored_answer_put(s, r, done, e, "json", &body);
+    snapshot_unref(n);
+    return !error_is_set(err);
 }
 
 /* ---- GET /v1/variables/{name}/meta --------------------------------------------------------- */

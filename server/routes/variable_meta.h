@@ -9,3 +9,7 @@
  * may fail with ERR_INTEGRITY. */
 bool variable_add_meta(services *s, const entry *e, bool with_attributes, json_writer *w,
                        error *err);
+
+/* Answers with the metadata of what a commit stored under a name. */
+bool variable_answer_stored(services *s, http_request *r, const char *name,
+                            const commit_result *done, error *err);

@@ -115,26 +115,6 @@ static bool read_form(const http_request *r, storage_form *result, error *err)
            error_set(err, ERR_REQUEST, "storage is inline, memmap or auto, not '%.40s'.", word);
 }
 
-/* What was stored, as the metadata say it. */
-static bool answer_stored(services *s, http_request *r, const char *name, const commit_result *done,
-                          error *err)
-{
-    snapshot *n = storage_snapshot(s->storage);
-    const entry *e = snapshot_find(n, name);
-    text body;
-    json_writer w = json_to(&body, false);
-
-    text_init(&body);
-    if (e != NULL && e->kind == ENTRY_VARIABLE)
-        variable_add_meta(s, e, false, &w, err);
-    else /* somebody removed it since */
-        json_raw(&w, NULL, "{}");
-    text_add_char(&body, '\n');
-    stored_answer_put(s, r, done, e, "json", &body);
-    snapshot_unref(n);
-    return !error_is_set(err);
-}
-
 static bool put(services *s, http_request *r, const char *name, storage_form form, durability d,
                 error *err)
 {
@@ -142,7 +122,8 @@ static bool put(services *s, http_request *r, const char *name, storage_form for
     commit_result done;
     const bool ok = stored_expect(s, r, x, name, err) &&
                     txn_put_tensor(x, name, wire_tensor(body_root(r)), form, err) &&
-                    repeat_commit(r, x, &done, err) && answer_stored(s, r, name, &done, err);
+                    repeat_commit(r, x, &done, err) &&
+                    variable_answer_stored(s, r, name, &done, err);
 
     txn_free(x);
     return ok;

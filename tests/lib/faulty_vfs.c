@@ -75,6 +75,15 @@ static int faulty_open(vfs *v, int directory, const char *name, int flags)
     return fd;
 }
 
+static int faulty_open_beneath(vfs *v, int directory, const char *path)
+{
+    faulty_vfs *f = of(v);
+    int fd = gate(f, "open", path) == 0 ? f->real->open_beneath(f->real, directory, path) : -1;
+
+    set_name(f, fd, path);
+    return fd;
+}
+
 static int faulty_close(vfs *v, int fd)
 {
     set_name(of(v), fd, NULL);
@@ -209,6 +218,7 @@ void faulty_init(faulty_vfs *f)
     f->vfs = (vfs){
         .context = f,
         .open = faulty_open,
+        .open_beneath = faulty_open_beneath,
         .close = faulty_close,
         .read = faulty_read,
         .write = faulty_write,

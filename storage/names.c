@@ -91,6 +91,22 @@ entry *names_after(const names *n, const char *name, bool inclusive)
     return found;
 }
 
+/* Calls itself for left subtrees only, as names_unref does. */
+int64_t names_count(const names *n, const char *prefix, entry_kind kind)
+{
+    const size_t length = strlen(prefix);
+    int64_t count = 0;
+
+    while (n != NULL) {
+        const int order = strncmp(n->entry->name, prefix, length);
+
+        if (order == 0)
+            count += (n->entry->kind == kind) + names_count(n->left, prefix, kind);
+        n = order > 0 ? n->left : n->right;
+    }
+    return count;
+}
+
 /* ---- Changing ------------------------------------------------------------------ */
 
 /* Parts n into the names before and after name, which is not in it. */

@@ -25,6 +25,9 @@ entry *names_find(const names *n, const char *name);
 /* The first entry after a name (or at it, if inclusive); NULL at the end. */
 entry *names_after(const names *n, const char *name, bool inclusive);
 
+/* How many entries of a kind have names that begin with prefix. Takes time for each. */
+int64_t names_count(const names *n, const char *prefix, entry_kind kind);
+
 /* The map with e, whose reference it takes over, in place of what had the name. */
 names *names_put_take(names *n, entry *e);
 

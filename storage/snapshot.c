@@ -38,6 +38,11 @@ int64_t snapshot_count(const snapshot *n, entry_kind kind)
     return n->count[kind];
 }
 
+int64_t snapshot_count_prefix(const snapshot *n, entry_kind kind, const char *prefix)
+{
+    return prefix[0] == '\0' ? n->count[kind] : names_count(n->names, prefix, kind);
+}
+
 const entry *snapshot_find(const snapshot *n, const char *name)
 {
     return names_find(n->names, name);

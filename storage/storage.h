@@ -139,8 +139,9 @@ typedef struct entry {
 /* The entry of a name, NULL if there is none. Variables and graphs share names. */
 const entry *snapshot_find(const snapshot *n, const char *name);
 
-/* How many names of one kind there are. */
+/* How many names of one kind there are, or begin with prefix; the latter takes time for each. */
 int64_t snapshot_count(const snapshot *n, entry_kind kind);
+int64_t snapshot_count_prefix(const snapshot *n, entry_kind kind, const char *prefix);
 
 /* Finds up to room entries of a kind whose names begin with prefix and come
  * after after (both may be ""), in the order of their bytes; returns how many. A

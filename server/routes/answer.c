@@ -53,7 +53,8 @@ void answer_written_take(http_request *r, int status, wire_format format, wire_w
                       (http_source){.state = w, .fill = fill, .close = close_writer});
 }
 
-bool answer_tensor(http_request *r, wire_format format, const tensor *t, error *err)
+bool answer_tensor(http_request *r, wire_format format, const char *name, const tensor *t,
+                   error *err)
 {
     char lengths[WIRE_SHAPE_MAX];
     wire_writer *w;
@@ -61,7 +62,7 @@ bool answer_tensor(http_request *r, wire_format format, const tensor *t, error *
     if (!wire_writer_takes(format, &t->shape, err))
         return false;
     w = wire_writer_new(format);
-    wire_writer_tensor(w, "x", t);
+    wire_writer_tensor(w, name, t);
     if (format == WIRE_JSON)
         wire_writer_text(w, "\n");
     answer_written_take(r, 200, format, w, tensor_nbytes(t));

@@ -12,7 +12,8 @@ wire_format answer_format(const http_request *r);
 void answer_written_take(http_request *r, int status, wire_format format, wire_writer *w,
                          int64_t bytes);
 
-/* Answers with one tensor in a format that holds one (npy, raw, csv) or in JSON, with
+/* Answers with one tensor in any format (of npz it is the member of this name), with
  * the headers Tensor-Dtype and Tensor-Shape. False and ERR_ACCEPT if the format cannot
  * say it. */
-bool answer_tensor(http_request *r, wire_format format, const tensor *t, error *err);
+bool answer_tensor(http_request *r, wire_format format, const char *name, const tensor *t,
+                   error *err);

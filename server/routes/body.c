@@ -29,18 +29,26 @@ static bool open_empty(body *b, arena *a, wire_document document, error *err)
     return b->reader != NULL && wire_reader_feed(b->reader, "{}", 2, err);
 }
 
+/* Whether a body of no bytes is a tensor: a raw one that has no elements. */
+static bool is_empty_tensor(const wire_reader_options *o)
+{
+    return o->format == WIRE_RAW && o->hints.has_shape && shape_size(&o->hints.shape) == 0;
+}
+
 static bool open_reader(const http_request *r, body *b, wire_document document, error *err)
 {
     wire_reader_options options = {.document = document, .length = r->body_length};
     const unsigned formats =
         WIRE_BIT(WIRE_JSON) | WIRE_BIT(WIRE_NPY) | WIRE_BIT(WIRE_NPZ) | WIRE_BIT(WIRE_RAW);
 
-    if (r->body_length == 0)
+    if (*route_body_media(r) == '\0')
         return open_empty(b, r->arena, document, err);
     if (!wire_format_of_content(route_body_media(r), formats, &options.format, err) ||
         !wire_hints_parse(http_header(r, "Tensor-Dtype"), http_header(r, "Tensor-Shape"),
                           &options.hints, err))
         return false;
+    if (r->body_length == 0 && !is_empty_tensor(&options))
+        return open_empty(b, r->arena, document, err);
     b->reader = wire_reader_new(r->arena, &b->budget, &options, err);
     return b->reader != NULL;
 }

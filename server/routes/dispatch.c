@@ -186,7 +186,7 @@ static bool check_body_media(const http_request *r, route_match *match, error *e
     size_t n = type == NULL ? 0 : strcspn(type, " \t;");
 
     match->body_media = "";
-    if (r->body_length == 0 || row->open == NULL)
+    if ((r->body_length == 0 && type == NULL) || row->open == NULL)
         return true;
     if (type == NULL)
         return error_set(err, ERR_MEDIA_TYPE, "Say what the body is: Content-Type may be %s.",

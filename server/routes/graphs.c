@@ -194,8 +194,8 @@ bool graph_delete(services *s, http_request *r, error *err)
 /* ---- GET /v1/graphs -----------------------------------------------------------------------------
  */
 
-static void add_page(json_writer *w, const snapshot *n, const entry **page, size_t count,
-                     size_t limit)
+static void add_page(json_writer *w, const snapshot *n, const char *prefix, const entry **page,
+                     size_t count, size_t limit)
 {
     json_begin(w, NULL, '{');
     json_begin(w, "graphs", '[');
@@ -205,7 +205,7 @@ static void add_page(json_writer *w, const snapshot *n, const entry **page, size
         json_end(w, '}');
     }
     json_end(w, ']');
-    json_int(w, "count", snapshot_count(n, ENTRY_GRAPH));
+    json_int(w, "count", snapshot_count_prefix(n, ENTRY_GRAPH, prefix));
     json_string(w, "cursor", count > limit ? page[limit - 1]->name : NULL);
     json_int(w, "snapshot", snapshot_commit(n));
     json_end(w, '}');
@@ -227,7 +227,7 @@ bool graphs_list(services *s, http_request *r, error *err)
     n = storage_snapshot(s->storage);
     count = snapshot_list(n, ENTRY_GRAPH, prefix, cursor == NULL ? "" : cursor, page, limit + 1);
     text_init(&body);
-    add_page(&w, n, page, count, limit);
+    add_page(&w, n, prefix, page, count, limit);
     text_add_char(&body, '\n');
     answer_text(r, 200, "application/json", &body);
     if (count > limit)

@@ -148,7 +148,7 @@ bool outcome_answer(const outcome *o, http_request *r, wire_format format, error
     else if (format == WIRE_NPZ)
         answer_npz(o, r);
     else
-        return answer_tensor(r, format, &o->tensors[only_tensor(o)], err);
+        return answer_tensor(r, format, "result", &o->tensors[only_tensor(o)], err);
     return true;
 }
 

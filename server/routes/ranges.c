@@ -86,7 +86,8 @@ static void answer_span(http_request *r, wire_format format, span *s, int64_t si
     answer_header(r, "Tensor-Shape", wire_shape_header(&s->tensor.shape, lengths));
 }
 
-bool ranges_answer(http_request *r, wire_format format, const tensor *t, bool *done, error *err)
+bool ranges_answer(http_request *r, wire_format format, const tensor *t, bool may, bool *done,
+                   error *err)
 {
     const char *asked = http_header(r, "Range");
     int64_t size = tensor_nbytes(t), from, to;
@@ -95,7 +96,7 @@ bool ranges_answer(http_request *r, wire_format format, const tensor *t, bool *d
     if ((format != WIRE_RAW && format != WIRE_NPY) || !tensor_is_contiguous(t))
         return true;
     answer_header(r, "Accept-Ranges", "bytes");
-    if (asked == NULL || http_header(r, "If-Range") != NULL)
+    if (asked == NULL || !may || strcmp(r->method, "GET") != 0)
         return true;
     s = calloc(1, sizeof *s);
     if (s == NULL)

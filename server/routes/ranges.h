@@ -8,6 +8,8 @@
 #include "server/routes/routes.h"
 #include "server/wire/wire.h"
 
-/* Answers 206 with the range that is asked for and sets *done; leaves *done if the
- * whole is to be answered. False and ERR_RANGE if the range is behind the end. */
-bool ranges_answer(http_request *r, wire_format format, const tensor *t, bool *done, error *err);
+/* Only of GET, and only while may is true (If-Range). Answers 206 with the range that is asked for
+ * and sets *done; leaves *done if the whole is to be answered. False and ERR_RANGE if the range is
+ * behind the end. */
+bool ranges_answer(http_request *r, wire_format format, const tensor *t, bool may, bool *done,
+                   error *err);

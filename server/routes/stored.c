@@ -204,6 +204,21 @@ void stored_answer_put(services *s, http_request *r, const commit_result *done, 
         stored_answer_etag(s, r, e, form);
 }
 
+bool stored_matches(services *s, const http_request *r, const entry *e, error *err)
+{
+    const char *match = http_header(r, "If-Match");
+
+    return match == NULL || list_has(s, match, e, NULL) ||
+           error_set(err, ERR_PRECONDITION, "If-Match: '%s' has another state.", e->name);
+}
+
+bool stored_range_holds(services *s, const http_request *r, const entry *e, const char *form)
+{
+    const char *known = http_header(r, "If-Range");
+
+    return known == NULL || (*known == '"' && list_has(s, known, e, form));
+}
+
 bool stored_is_known(services *s, const http_request *r, const entry *e, const char *form)
 {
     const char *list = http_header(r, "If-None-Match");

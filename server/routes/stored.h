@@ -42,6 +42,11 @@ bool stored_answer_kept(http_request *r, buffer *kept);
 void stored_answer_put(services *s, http_request *r, const commit_result *done, const entry *e,
                        const char *form, text *body);
 
+/* Whether what a reader has is still the entry in this form: If-Match (true if it is not said),
+ * and If-Range, on which a Range rests. ERR_PRECONDITION if If-Match fails. */
+bool stored_matches(services *s, const http_request *r, const entry *e, error *err);
+bool stored_range_holds(services *s, const http_request *r, const entry *e, const char *form);
+
 /* Whether a reader has this already: If-None-Match names the entry in this form. */
 bool stored_is_known(services *s, const http_request *r, const entry *e, const char *form);
 

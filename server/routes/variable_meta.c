@@ -167,7 +167,7 @@ static bool answer_page(services *s, http_request *r, const snapshot *n, size_t 
     for (size_t i = 0; i < count && i < limit; i++)
         variable_add_meta(s, page[i], false, &w, err);
     json_end(&w, ']');
-    json_int(&w, "count", snapshot_count(n, ENTRY_VARIABLE));
+    json_int(&w, "count", snapshot_count_prefix(n, ENTRY_VARIABLE, prefix));
     json_string(&w, "cursor", count > limit ? page[limit - 1]->name : NULL);
     json_int(&w, "snapshot", snapshot_commit(n));
     json_end(&w, '}');

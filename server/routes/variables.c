@@ -48,9 +48,10 @@ static bool answer_part(services *s, http_request *r, const entry *e, const tens
     const wire_format format = answer_format(r);
     bool done = false;
 
-    if (!ranges_answer(r, format, part, &done, err))
+    if (!ranges_answer(r, format, part, stored_range_holds(s, r, e, wire_format_name(format)),
+                       &done, err))
         return false;
-    if (!done && !answer_tensor(r, format, part, err))
+    if (!done && !answer_tensor(r, format, e->name, part, err))
         return false;
     if (buffer_is_lost(part->buf))
         return error_set(err, ERR_INTEGRITY, "The file of '%s' could not be read.", e->name);
@@ -64,6 +65,8 @@ static bool answer_entry(services *s, http_request *r, const entry *e, error *er
     tensor whole, part;
     bool ok;
 
+    if (!stored_matches(s, r, e, err))
+        return false;
     if (stored_is_known(s, r, e, wire_format_name(answer_format(r)))) {
         answer_empty(r, 304);
         stored_answer_etag(s, r, e, wire_format_name(answer_format(r)));

@@ -258,7 +258,7 @@ const char *wire_shape_header(const shape *s, char to[WIRE_SHAPE_MAX])
 {
     size_t n = 0;
 
-    to[0] = '\0';
+    strcpy(to, "()"); /* a header is not empty */
     for (int i = 0; i < s->rank; i++)
         n += (size_t)snprintf(to + n, WIRE_SHAPE_MAX - n, "%s%" PRId64, i > 0 ? "," : "",
                               s->length[i]);

@@ -51,6 +51,6 @@ typedef struct wire_hints {
 bool wire_hints_parse(const char *dtype_text, const char *shape_text, wire_hints *result,
                       error *err);
 
-/* Writes the value of Tensor-Shape, "2,3". Returns to. */
+/* Writes the value of Tensor-Shape, "2,3", of a scalar "()". Returns to. */
 enum { WIRE_SHAPE_MAX = RANK_MAX * 17 };
 const char *wire_shape_header(const shape *s, char to[WIRE_SHAPE_MAX]);

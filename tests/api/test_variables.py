@@ -3,6 +3,7 @@
 """Variables under the conditions that examples do not show: restarts, writers at the same
 time, arrays in files, pages, ranges, conditions."""
 import http.client
+import io
 import json
 import os
 import struct
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 import urllib.parse
+import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
@@ -177,13 +179,65 @@ def a_client_that_leaves_stops_its_evaluation(report):
         report.check(time.monotonic() < limit, "the evaluation went on without its client")
 
 
+def reads_rest_on_conditions(report):
+    with Server() as server:
+        put(server, "x", list(range(100)))
+        tag = get(server, "x?format=raw")[1]["ETag"]
+        put(server, "y", 1)
+        other = get(server, "y?format=raw")[1]["ETag"]
+        report.check(get(server, "x?format=raw", **{"If-Match": tag})[0] == 200, "If-Match")
+        report.check(get(server, "x?format=raw", **{"If-Match": other})[0] == 412, "If-Match of another state")
+        report.check(get(server, "x?format=raw", **{"Range": "bytes=0-7", "If-Range": tag})[0] == 206, "If-Range")
+        report.check(get(server, "x?format=raw", **{"Range": "bytes=0-7", "If-Range": other})[0] == 200,
+                     "If-Range of another state")
+        report.check(get(server, "x?format=raw", **{"Range": "bytes=0-7", "If-Range": "W/" + tag})[0] == 200,
+                     "a weak tag holds for no range")
+        npy = get(server, "x?format=npy")[1]["ETag"]
+        report.check(get(server, "x?format=raw", **{"Range": "bytes=0-7", "If-Range": npy})[0] == 200,
+                     "the tag of another form")
+        status, headers, _ = server.request("HEAD", "/v1/variables/x?format=raw", None, {"Range": "bytes=0-7"})
+        report.check(status == 200 and headers["Content-Length"] == "800", f"HEAD with Range: {status} {headers}")
+
+
+def counts_are_those_of_the_prefix(report):
+    with Server() as server:
+        server.eval("\n".join("a%d = %d\nb%d = %d" % (i, i, i, i) for i in range(30)) + "\nc = 1", store="all")
+        for prefix, count in (("", 61), ("a", 30), ("a1", 11), ("c", 1), ("d", 0)):
+            answer = server.json("GET", "/v1/variables?limit=5&prefix=" + prefix)[1]
+            report.check(answer["count"] == count and len(answer["variables"]) == min(5, count), f"{prefix}: {answer['count']}")
+        server.json("PUT", "/v1/graphs/ga", {"program": "1"})
+        server.json("PUT", "/v1/graphs/gb", {"program": "1"})
+        report.check(server.json("GET", "/v1/graphs?prefix=ga")[1]["count"] == 1, "graphs")
+
+
+def odd_tensors_come_back(report):
+    with Server() as server:
+        for shape, data in (("", b"\0" * 8), ("0", b""), ("0,3", b""), ("2,0,4", b"")):
+            status, _, answer = server.request("PUT", "/v1/variables/x", data, {
+                "Content-Type": "application/octet-stream", "Tensor-Dtype": "float64", "Tensor-Shape": shape})
+            report.check(status in (200, 201), f"[{shape}]: {status} {answer}")
+            status, headers, found = get(server, "x?format=raw")
+            again = server.request("PUT", "/v1/variables/again", found, {
+                "Content-Type": headers["Content-Type"], "Tensor-Dtype": headers["Tensor-Dtype"],
+                "Tensor-Shape": headers["Tensor-Shape"]})
+            report.check(again[0] in (200, 201), f"[{shape}] as it came: {again[2]}")
+            report.check(status == 200 and found == data and headers["Tensor-Shape"] == (shape or "()"), f"[{shape}]: {status} {headers}")
+        status, _, answer = server.request("PUT", "/v1/variables/x", b"", {
+            "Content-Type": "application/octet-stream", "Tensor-Dtype": "float64", "Tensor-Shape": "1"})
+        report.check(status in (411, 422), f"no bytes for an element: {status} {answer}")
+        put(server, "name", [1, 2])
+        names = zipfile.ZipFile(io.BytesIO(get(server, "name?format=npz")[2])).namelist()
+        report.check(names == ["name.npy"], f"{names}")
+
+
 def main():
     report = Report()
     for test in (everything_is_there_after_a_restart, large_values_are_npy_files,
                  writers_at_the_same_time_lose_nothing,
                  what_one_request_stores_is_visible_together, pages_have_every_name_once,
                  conditions_hold, reading_goes_on_while_somebody_writes,
-                 a_client_that_leaves_stops_its_evaluation):
+                 a_client_that_leaves_stops_its_evaluation, reads_rest_on_conditions,
+                 counts_are_those_of_the_prefix, odd_tensors_come_back):
         failed = report.failed
         test(report)
         print(("ok " if report.failed == failed else "FAIL ") + test.__name__)

@@ -202,6 +202,22 @@ static void *on_target(void *state, const char *target, struct MHD_Connection *c
     return x;
 }
 
+/* The trace that the caller says the request belongs to: 00-<trace>-<span>-<flags>. */
+static void add_trace(json_writer *w, const http_request *r)
+{
+    enum { TRACE = 32, SPAN = 16 };
+    static const char hex[] = "0123456789abcdef";
+    const char *said = http_header(r, "traceparent");
+    char trace[TRACE + 1];
+
+    if (said == NULL || strncmp(said, "00-", 3) != 0 || strspn(said + 3, hex) != TRACE ||
+        said[3 + TRACE] != '-' || strspn(said + 4 + TRACE, hex) != SPAN)
+        return;
+    memcpy(trace, said + 3, TRACE);
+    trace[TRACE] = '\0';
+    json_string(w, "trace_id", trace);
+}
+
 static void log_exchange(const exchange *x, enum MHD_RequestTerminationCode how)
 {
     const http_request *r = &x->request;
@@ -212,6 +228,7 @@ static void log_exchange(const exchange *x, enum MHD_RequestTerminationCode how)
     json_string(&line.json, "method", r->method);
     json_string(&line.json, "path", r->path);
     json_string(&line.json, "route", r->route);
+    add_trace(&line.json, r);
     json_int(&line.json, "status", x->answer.status);
     json_milli(&line.json, "ms", (double)(clock_us() - x->begun_us) / 1000);
     json_int(&line.json, "bytes_in", x->body_bytes);
@@ -240,6 +257,8 @@ static void on_completed(void *state, struct MHD_Connection *connection, void **
     s->bytes_out += x->sent_bytes;
     s->refused += x->answer.status >= 400;
     log_exchange(x, how);
+    if (s->app.done != NULL)
+        s->app.done(s->app.context, &x->request, x->answer.status, clock_us() - x->begun_us);
     if (x->admitted)
         s->active--;
     exchange_unref(x);

@@ -179,6 +179,8 @@ typedef struct http_app {
     bool (*admit)(void *context, http_request *r, error *err);
     /* Answers a request whose body, if any, its sink has taken. False answers err. */
     bool (*handle)(void *context, http_request *r, error *err);
+    /* A request is over, answered with status (0: not at all), so long after its line came. */
+    void (*done)(void *context, const http_request *r, int status, int64_t us);
 } http_app;
 
 typedef struct http_options {

@@ -6,6 +6,7 @@
 #include "engine/base/json.h"
 #include "engine/tensor/buffer.h"
 #include "engine/tensor/dtype.h"
+#include "server/routes/figures.h"
 #include "server/routes/handlers.h"
 #include "server/version.h"
 
@@ -33,54 +34,9 @@ static const char *cpu_level(void)
 #endif
 }
 
-static void add_machine(json_writer *w, const config *c)
-{
-    json_begin(w, "machine", '{');
-    json_string(w, "cpu_level", cpu_level());
-    json_int(w, "cores", sysconf(_SC_NPROCESSORS_ONLN));
-    json_int(w, "threads", c->threads);
-    json_int(w, "memory_bytes", server_memory_used());
-    json_int(w, "memory_bytes_max", server_memory_limit());
-    json_end(w, '}');
-}
-
-static void add_counters(json_writer *w, http_server *http)
-{
-    http_counters c = http_count(http);
-
-    json_begin(w, "counters", '{');
-    json_int(w, "connections", c.connections);
-    json_int(w, "requests", c.requests);
-    json_int(w, "refused", c.refused);
-    json_int(w, "bytes_in", c.bytes_in);
-    json_int(w, "bytes_out", c.bytes_out);
-    json_int(w, "connections_open", c.open);
-    json_int(w, "requests_active", c.active);
-    json_int(w, "evaluations_running", c.running);
-    json_int(w, "evaluations_queued", c.queued);
-    json_end(w, '}');
-}
-
-static void add_storage(json_writer *w, storage *s)
-{
-    storage_figures f;
-
-    storage_figures_get(s, &f);
-    json_begin(w, "storage", '{');
-    json_int(w, "commit", f.commit);
-    json_int(w, "variables", f.variables);
-    json_int(w, "graphs", f.graphs);
-    json_int(w, "bytes", f.bytes);
-    json_int(w, "cached_bytes", f.cached_bytes);
-    json_int(w, "commits", f.commits);
-    json_int(w, "syncs", f.syncs);
-    json_int(w, "strays", f.strays);
-    json_bool(w, "writable", f.writable);
-    json_end(w, '}');
-}
-
 bool about_info(services *s, http_request *r, error *err)
 {
+    static const char *const groups[] = {"machine", "storage", "counters", "jobs"};
     text body;
     json_writer w = json_to(&body, false);
 
@@ -90,10 +46,27 @@ bool about_info(services *s, http_request *r, error *err)
     json_string(&w, "name", "tensord");
     json_string(&w, "version", TENSORD_VERSION);
     json_milli(&w, "uptime_seconds", (double)(clock_us() - s->started_us) / 1e6);
-    add_machine(&w, s->config);
-    add_storage(&w, s->storage);
-    add_counters(&w, s->http);
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        json_begin(&w, groups[i], '{');
+        if (i == 0)
+            json_string(&w, "cpu_level", cpu_level());
+        figures_add_group(s, groups[i], &w);
+        json_end(&w, '}');
+    }
     return answer_json(r, &w, &body);
+}
+
+/* ---- /metrics ------------------------------------------------------------------------- */
+
+bool about_metrics(services *s, http_request *r, error *err)
+{
+    text body;
+
+    (void)err;
+    text_init(&body);
+    figures_add_metrics(s, &body);
+    answer_text(r, 200, "text/plain; version=0.0.4; charset=utf-8", &body);
+    return true;
 }
 
 /* ---- /v1/limits ----------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 
 #include "engine/base/nearest.h"
 #include "server/routes/defer.h"
+#include "server/routes/figures.h"
 #include "server/routes/repeat.h"
 #include "server/routes/routes.h"
 
@@ -269,9 +270,18 @@ static bool handle(void *context, http_request *r, error *err)
     return route_run(context, r, err);
 }
 
+static void done(void *context, const http_request *r, int status, int64_t us)
+{
+    const route_match *match = r->app_data;
+
+    (void)context;
+    if (match != NULL && match->route != NULL)
+        figures_count(match->route, status, us);
+}
+
 http_app routes_app(services *s)
 {
-    return (http_app){.context = s, .admit = admit, .handle = handle};
+    return (http_app){.context = s, .admit = admit, .handle = handle, .done = done};
 }
 
 /* ---- What handlers ask ------------------------------------------------------------------- */

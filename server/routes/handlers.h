@@ -9,7 +9,7 @@
 route_handle health_live, health_ready;
 
 /* about.c: the server describes itself */
-route_handle about_info, about_limits, about_dtypes, about_api;
+route_handle about_info, about_metrics, about_limits, about_dtypes, about_api;
 
 /* pages.c: for people */
 route_handle page_home, page_docs, page_problem, page_style;
@@ -40,6 +40,10 @@ route_handle variable_patch, variable_append;
 /* variable_attach.c: arrays in files that are not ours */
 route_open attach_open;
 route_handle variable_attach;
+
+/* variables_bulk.c: several at once */
+route_open bulk_open;
+route_handle variables_put;
 
 /* ops.c: which operations there are */
 route_handle ops_list, ops_one;

@@ -46,6 +46,11 @@ static const route table[] = {
         .summary = "The server's version, machine, load and counters.",
     },
     {
+        .method = "GET", .pattern = "/metrics", .handle = about_metrics,
+        .gives = "text/plain",
+        .summary = "All figures of the server, in the text format of Prometheus.",
+    },
+    {
         .method = "GET", .pattern = "/v1/limits", .handle = about_limits,
         .gives = JSON, .gives_schema = "Limits",
         .summary = "Every limit, with its value and the error that tells it was met.",
@@ -82,9 +87,18 @@ static const route table[] = {
     /* ---- Variables ---- */
     {
         .method = "GET", .pattern = "/v1/variables", .handle = variables_list,
-        .gives = JSON, .gives_schema = "Variables", .query = "prefix limit cursor",
-        .errors = {ERR_REQUEST},
-        .summary = "Names and metadata of variables, page by page, in the order of their names.",
+        .traits = ROUTE_WORKER, .gives = JSON " application/x-npz", .gives_schema = "Variables",
+        .query = "prefix limit cursor names format",
+        .errors = {ERR_REQUEST, ERR_NAME, ERR_NOT_FOUND, ERR_INTEGRITY},
+        .summary = "Names and metadata of variables, page by page, in the order of their names; "
+                   "with names=a,b these variables themselves.",
+    },
+    {
+        .method = "PUT", .pattern = "/v1/variables", .open = bulk_open, .handle = variables_put,
+        .traits = ROUTE_WORKER, .takes = "application/x-npz " JSON, .takes_schema = "Tensors",
+        .gives = JSON, .gives_schema = "StoredNames", .query = "durability",
+        .errors = {BODY_ERRORS, WRITE_ERRORS},
+        .summary = "Stores several tensors under their names, by one commit.",
     },
     {
         .method = "GET", .pattern = "/v1/variables/{name}", .handle = variable_get,

@@ -2,6 +2,8 @@
 #include "server/routes/variable_meta.h"
 
 #include "engine/base/clock.h"
+#include "server/routes/answer.h"
+#include "server/routes/bulk.h"
 #include "server/routes/handlers.h"
 #include "server/routes/stored.h"
 
@@ -180,10 +182,15 @@ static bool answer_page(services *s, http_request *r, const snapshot *n, size_t 
 
 bool variables_list(services *s, http_request *r, error *err)
 {
+    const char *names = http_query(r, "names");
     snapshot *n;
     size_t limit = 0;
     bool ok;
 
+    if (names != NULL)
+        return bulk_get(s, r, names, err);
+    if (answer_format(r) != WIRE_JSON)
+        return error_set(err, ERR_REQUEST, "Say which variables the file is to have: names=a,b.");
     if (!stored_limit(r, &limit, err))
         return false;
     n = storage_snapshot(s->storage);

@@ -230,6 +230,34 @@ def odd_tensors_come_back(report):
         report.check(names == ["name.npy"], f"{names}")
 
 
+def several_at_once(report):
+    with Server() as server:
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as z:
+            for name, data in (("a", struct.pack("<3d", 1, 2, 3)), ("b", struct.pack("<3d", 4, 5, 6))):
+                header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }"
+                header += b" " * (117 - len(header)) + b"\n"
+                z.writestr(name + ".npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header + data)
+        status, headers, body = server.request("PUT", "/v1/variables", archive.getvalue(), {"Content-Type": "application/x-npz"})
+        answer = json.loads(body)
+        report.check(status == 200 and answer["stored"] == {"a": {"version": 1}, "b": {"version": 1}}, f"{status} {answer}")
+        commits = {json.loads(get(server, n + "/meta")[2])["commit"] for n in "ab"}
+        report.check(commits == {answer["commit"]}, f"{commits} {answer}")
+        status, answer = server.json("PUT", "/v1/variables", {"c": [1, 2], "a": {"dtype": "int8", "shape": [1], "data": [7]}})
+        report.check(status == 200 and answer["stored"] == {"c": {"version": 1}, "a": {"version": 2}}, f"{status} {answer}")
+        status, _, body = server.request("GET", "/v1/variables?names=a,b,c,a&format=npz")
+        names = zipfile.ZipFile(io.BytesIO(body)).namelist()
+        report.check(status == 200 and names == ["a.npy", "b.npy", "c.npy"], f"{status} {names}")
+        status, answer = server.json("GET", "/v1/variables?names=a,c")
+        report.check(status == 200 and answer["a"]["data"] == [7] and answer["c"]["data"] == [1, 2], f"{answer}")
+        status, answer = server.json("GET", "/v1/variables?names=a,nothing")
+        report.check(status == 404, f"{status} {answer}")
+        report.check(server.request("GET", "/v1/variables?format=npz")[0] == 400, "npz of no names")
+        status, answer = server.json("PUT", "/v1/variables", {"d": [1], "not a name": [2]})
+        report.check(status == 400 and answer["code"] == "name-invalid", f"{status} {answer}")
+        report.check(get(server, "d")[0] == 404, "half of a request was stored")
+
+
 def main():
     report = Report()
     for test in (everything_is_there_after_a_restart, large_values_are_npy_files,
@@ -237,7 +265,8 @@ def main():
                  what_one_request_stores_is_visible_together, pages_have_every_name_once,
                  conditions_hold, reading_goes_on_while_somebody_writes,
                  a_client_that_leaves_stops_its_evaluation, reads_rest_on_conditions,
-                 counts_are_those_of_the_prefix, odd_tensors_come_back):
+                 counts_are_those_of_the_prefix, odd_tensors_come_back,
+                 several_at_once):
         failed = report.failed
         test(report)
         print(("ok " if report.failed == failed else "FAIL ") + test.__name__)

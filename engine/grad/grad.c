@@ -52,6 +52,26 @@ static bool input_gradients(const step *s, value *gradients, error *err)
     return row_gradients(s, gradients, err);
 }
 
+/* Hands on what the computed attributes of a node get. */
+static bool step_back_attrs(path *p, const step *s, error *err)
+{
+    const node *n = s->node;
+    bool wanted[OP_PARAMS] = {false}, any = false;
+    value gradients[OP_PARAMS] = {{0}};
+
+    for (int i = 0; i < n->op->attr_count; i++)
+        any = (wanted[i] = path_attr_reached(p, n, i)) || any;
+    if (!any)
+        return true;
+    if (!row_attr_gradients(s, wanted, gradients, err))
+        return false;
+    for (int i = 0; i < n->op->attr_count; i++)
+        if (gradients[i].node != NULL &&
+            !add_to(p, (value){n->attrs[i].node, n->attrs[i].output}, gradients[i], err))
+            return false;
+    return true;
+}
+
 static bool step_back(path *p, const node *n, error *err)
 {
     arena *a = p->graph->arena;
@@ -69,7 +89,7 @@ static bool step_back(path *p, const node *n, error *err)
     for (int i = 0; i < n->input_count; i++)
         if (gradients[i].node != NULL && !add_to(p, n->inputs[i], gradients[i], err))
             return false;
-    return true;
+    return step_back_attrs(p, &s, err);
 }
 
 /* ---- Where it begins and ends ----------------------------------------------------------- */

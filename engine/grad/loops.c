@@ -126,6 +126,8 @@ static bool record(const scan_parts *p, value *recorded, error *err)
     value outputs[OP_OUTPUTS];
     graph_map *map;
 
+    if (p->carries == 0)
+        return true;
     for (int i = 0; i < own; i++) {
         params[i] =
             loop_param(f, i < p->carries ? "carry" : "x", p->node->inputs[i], i >= p->carries, err);

@@ -47,6 +47,9 @@ static void mark_needed(path *p, const gradient_query *q)
         for (int k = 0; k < n->input_count; k++)
             if (n->inputs[k].node != NULL)
                 path_place(p, n->inputs[k].node)->needed = true;
+        for (int k = 0; k < n->op->attr_count; k++)
+            if (n->attrs[k].kind == ATTR_DYNAMIC)
+                path_place(p, n->attrs[k].node)->needed = true;
     }
 }
 
@@ -58,13 +61,22 @@ static bool is_reached(path *p, value v)
            path_place(p, path_value(p, v).node)->reached;
 }
 
-/* Numbers among the attributes that are computed from a wrt have no gradient. */
-static bool check_attrs(path *p, const node *n, error *err)
+bool path_attr_reached(path *p, const node *n, int i)
+{
+    const attr *a = &n->attrs[i];
+
+    return a->kind == ATTR_DYNAMIC && is_reached(p, (value){a->node, a->output});
+}
+
+/* Sets *reached if an attribute is computed from a wrt. ERR_NOT_IMPLEMENTED if the row has no
+ * gradient for it. */
+static bool reach_attrs(path *p, const node *n, bool *reached, error *err)
 {
     for (int i = 0; i < n->op->attr_count; i++) {
-        const attr *a = &n->attrs[i];
-
-        if (a->kind == ATTR_DYNAMIC && is_reached(p, (value){a->node, a->output}))
+        if (!path_attr_reached(p, n, i))
+            continue;
+        *reached = true;
+        if (i >= OP_INPUTS || n->op->attr_grad[i] == NULL)
             return error_set(err, ERR_NOT_IMPLEMENTED,
                              "%s has no gradient for its computed '%s'; stop_gradient says that it "
                              "is none",
@@ -78,7 +90,7 @@ static bool visit(path *p, const node *n, error *err)
 {
     bool reached = false, results = false;
 
-    if (!check_attrs(p, n, err))
+    if (!reach_attrs(p, n, &reached, err))
         return false;
     for (int i = 0; i < n->input_count; i++)
         reached = reached || is_reached(p, n->inputs[i]);

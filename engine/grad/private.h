@@ -38,6 +38,9 @@ place *path_place(path *p, const node *n);
 /* The value that v stands for: an output of a definition, or v itself. */
 value path_value(path *p, value v);
 
+/* Whether attribute i of a node is computed from a wrt. */
+bool path_attr_reached(path *p, const node *n, int i);
+
 /* ---- One node (row.c, control.c) ------------------------------------------------------ */
 
 /* One step backwards: n, the gradients of its outputs (no node: zero), and for which
@@ -51,6 +54,9 @@ typedef struct step {
 
 /* Sets the gradients of the wanted inputs, each fitted to its input; no node: zero. */
 bool row_gradients(const step *s, value *gradients, error *err);
+
+/* Sets the gradients of the wanted attributes, by their position. */
+bool row_attr_gradients(const step *s, const bool *wanted, value *gradients, error *err);
 
 /* The same for a choice. */
 bool choice_gradients(const step *s, value *gradients, error *err);

@@ -93,22 +93,54 @@ static bool parameter_gradients(const step *s, const op_param *p, const scope *n
     return true;
 }
 
+/* The names that texts may use, and what they stand for. */
+static bool bind_all(const step *s, scope *names, error *err)
+{
+    const op_def *op = s->node->op;
+
+    *names = scope_for(s->node, s->graph->arena);
+    for (int i = 0; i < op->param_count; i++)
+        bind(names, op->params[i].name, parameter(s->node, &op->params[i], s->graph->arena));
+    if (!bind_results(s, names, err))
+        return false;
+    if (!any_complex(s->node)) /* nothing to conjugate, so no node for it */
+        bind(names, "conj", lang_identity());
+    return true;
+}
+
 bool row_gradients(const step *s, value *gradients, error *err)
 {
     const op_def *op = s->node->op;
-    scope names = scope_for(s->node, s->graph->arena);
+    scope names;
 
-    for (int i = 0; i < op->param_count; i++)
-        bind(&names, op->params[i].name, parameter(s->node, &op->params[i], s->graph->arena));
-    if (!bind_results(s, &names, err))
+    if (!bind_all(s, &names, err))
         return false;
-    if (!any_complex(s->node)) /* nothing to conjugate, so no node for it */
-        bind(&names, "conj", lang_identity());
     for (int i = 0; i < op->param_count; i++) {
         const op_param *p = &op->params[i];
 
         if ((p->kind == PARAM_TENSOR || p->kind == PARAM_TENSORS) &&
             !parameter_gradients(s, p, &names, gradients, err))
+            return false;
+    }
+    return true;
+}
+
+bool row_attr_gradients(const step *s, const bool *wanted, value *gradients, error *err)
+{
+    const node *n = s->node;
+    scope names;
+
+    if (!bind_all(s, &names, err))
+        return false;
+    for (int i = 0; i < n->op->attr_count && i < OP_INPUTS; i++) {
+        const value of = {n->attrs[i].node, n->attrs[i].output};
+
+        if (!wanted[i])
+            continue;
+        if (!lang_function_build(s->graph, n->op->attr_grad[i], names.names, names.values,
+                                 names.count, &gradients[i], 1, err) ||
+            (gradients[i].node != NULL &&
+             !fit_dtype(s->graph, of, gradients[i], &gradients[i], err)))
             return false;
     }
     return true;

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "engine/graph/private.h"
+
 /* ---- Names of types ------------------------------------------------------------------ */
 
 static const struct prefix {
@@ -14,19 +16,24 @@ static const struct prefix {
     {'f', DT_F32}, {'d', DT_F64}, {'c', DT_C64}, {'z', DT_C128},
 };
 
+#define OPEN LENGTH_UNKNOWN
 static const struct axes_word {
     const char *word;
     int rank;
-    int64_t length[4];
+    int64_t length[7];
 } axes_words[] = {
     {"scalar", 0, {0}},
-    {"vector", 1, {LENGTH_UNKNOWN}},
-    {"row", 2, {1, LENGTH_UNKNOWN}},
-    {"col", 2, {LENGTH_UNKNOWN, 1}},
-    {"matrix", 2, {LENGTH_UNKNOWN, LENGTH_UNKNOWN}},
-    {"tensor3", 3, {LENGTH_UNKNOWN, LENGTH_UNKNOWN, LENGTH_UNKNOWN}},
-    {"tensor4", 4, {LENGTH_UNKNOWN, LENGTH_UNKNOWN, LENGTH_UNKNOWN, LENGTH_UNKNOWN}},
+    {"vector", 1, {OPEN}},
+    {"row", 2, {1, OPEN}},
+    {"col", 2, {OPEN, 1}},
+    {"matrix", 2, {OPEN, OPEN}},
+    {"tensor3", 3, {OPEN, OPEN, OPEN}},
+    {"tensor4", 4, {OPEN, OPEN, OPEN, OPEN}},
+    {"tensor5", 5, {OPEN, OPEN, OPEN, OPEN, OPEN}},
+    {"tensor6", 6, {OPEN, OPEN, OPEN, OPEN, OPEN, OPEN}},
+    {"tensor7", 7, {OPEN, OPEN, OPEN, OPEN, OPEN, OPEN, OPEN}},
 };
+#undef OPEN
 enum { AXES_WORDS = sizeof axes_words / sizeof *axes_words };
 
 static bool read_prefix(char letter, dtype *result)
@@ -40,19 +47,24 @@ static bool read_prefix(char letter, dtype *result)
     return false;
 }
 
-bool declaration_of_name(const char *name, declaration *result)
+static bool read_axes(const char *word, shape *result)
 {
-    *result = (declaration){.has_dtype = true, .has_shape = true};
-    if (name[0] == '\0' || !read_prefix(name[0], &result->dtype))
-        return false;
     for (int i = 0; i < AXES_WORDS; i++) {
-        if (strcmp(axes_words[i].word, name + 1) != 0)
+        if (strcmp(axes_words[i].word, word) != 0)
             continue;
-        result->shape.rank = axes_words[i].rank;
-        memcpy(result->shape.length, axes_words[i].length, sizeof axes_words[i].length);
+        result->rank = axes_words[i].rank;
+        memcpy(result->length, axes_words[i].length, sizeof axes_words[i].length);
         return true;
     }
     return false;
+}
+
+bool declaration_of_name(const char *name, declaration *result)
+{
+    *result = (declaration){.has_dtype = true, .has_shape = true, .dtype = DT_F64};
+    return read_axes(name, &result->shape) ||
+           (name[0] != '\0' && read_prefix(name[0], &result->dtype) &&
+            read_axes(name + 1, &result->shape));
 }
 
 const char *declaration_axes_word(const shape *s)
@@ -191,6 +203,10 @@ static bool cast(graph *g, const declaration *d, const char *name, value *v, err
         return true;
     if (!joins && !dtype_can_cast_safely(t->dtype, d->dtype))
         return refuse(ERR_DTYPE, d, name, t, err);
+    if (!weak_fits(*v, d->dtype))
+        return error_set(err, ERR_OVERFLOW,
+                         "the input '%s' is declared as %s and given as a number that does not fit",
+                         name, dtype_name(d->dtype));
     attrs = arena_array(g->arena, (size_t)op->attr_count + 1, sizeof *attrs);
     for (int i = 0; i < op->attr_count; i++)
         attrs[i] = op_attr_param(op, i)->kind == PARAM_DTYPE

@@ -5,8 +5,8 @@
  * among the inputs of a graph. A value that is given for the input is checked against
  * it, and cast to its element type where that loses nothing.
  *
- * Types have names as well, those of Theano: a letter for the element type and a word
- * for the axes, "dmatrix" or "irow". */
+ * Types have names as well, those of Theano: a letter for the element type, float64 if
+ * there is none, and a word for the axes, "dmatrix", "irow" or "vector". */
 #pragma once
 
 #include "engine/base/table.h"

@@ -306,6 +306,9 @@ const type *subgraph_types(graph *g, const op_def *op, const value *inputs, int 
         ok = while_types(op, attrs, params, count, types, output_count, err);
     else
         ok = scan_types(op, inputs, own, attrs, params, types, output_count, err);
+    if (ok && *output_count == 0)
+        ok = error_set(err, ERR_ARGUMENT,
+                       "%s: the functions give nothing; they give one value at least", op->name);
     return ok ? types : NULL;
 }
 

@@ -13,6 +13,9 @@ node *node_new(graph *g, const op_def *op, int inputs, int outputs, error *err);
 bool weak_check(graph *g, const op_def *op, value *inputs, int count, const type *types,
                 const attr *attrs, error *err);
 
+/* Whether v is not a bare integer that integer type `to` cannot hold. */
+bool weak_fits(value v, dtype to);
+
 /* ERR_OVERFLOW or ERR_VALUE if v is a bare number that an element of type `to` cannot be. */
 bool weak_check_assignment(const op_def *op, dtype to, value v, error *err);
 

@@ -27,6 +27,13 @@ static bool is_whole(const tensor *t)
     return t->dtype == DT_I64 || t->dtype == DT_U64;
 }
 
+bool weak_fits(value v, dtype to)
+{
+    const tensor *t = value_constant(v);
+
+    return t == NULL || !t->weak || !dtype_is_integer(to) || !is_whole(t) || fits(t, to);
+}
+
 /* The same constant, strong. */
 static value strengthen(graph *g, const tensor *constant, error *err)
 {

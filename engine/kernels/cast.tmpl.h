@@ -31,8 +31,10 @@ CAST(I32, int32_t, SMALL(int32_t))
 CAST(U32, uint32_t, LARGE(uint32_t))
 CAST(I64, int64_t, LARGE(int64_t))
 CAST(U64, uint64_t, IS_FLOAT ? u64_of_f64((double)LOAD(x)) : (uint64_t)LOAD(x))
-CAST(F16, uint16_t, sizeof(LOAD(x)) == 8 && IS_FLOAT ? f16_of_f64((double)LOAD(x)) : f16_of_f32((float)LOAD(x)))
-CAST(BF16, uint16_t, sizeof(LOAD(x)) == 8 && IS_FLOAT ? bf16_of_f64((double)LOAD(x)) : bf16_of_f32((float)LOAD(x)))
+CAST(F16, uint16_t,
+     sizeof(LOAD(x)) == 8 && IS_FLOAT ? f16_of_f64((double)LOAD(x)) : f16_of_f32((float)LOAD(x)))
+CAST(BF16, uint16_t,
+     sizeof(LOAD(x)) == 8 && IS_FLOAT ? bf16_of_f64((double)LOAD(x)) : bf16_of_f32((float)LOAD(x)))
 CAST(F32, float, (float)LOAD(x))
 CAST(F64, double, (double)LOAD(x))
 CAST(C64, float _Complex, __builtin_complex((float)LOAD(x), (float)IMAG(x)))

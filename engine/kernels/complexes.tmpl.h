@@ -5,33 +5,39 @@
  * Products are the plain formula, quotients Smith's (CACM 5, 1962, 435). Order is
  * lexicographic: real parts first, then imaginary ones. */
 
-ALWAYS_INLINE R OF(re)(T x)
+ALWAYS_INLINE
+R OF(re)(T x)
 {
     return __real__ x;
 }
 
-ALWAYS_INLINE R OF(im)(T x)
+ALWAYS_INLINE
+R OF(im)(T x)
 {
     return __imag__ x;
 }
 
-ALWAYS_INLINE bool OF(is_nan)(T x)
+ALWAYS_INLINE
+bool OF(is_nan)(T x)
 {
     return OF(re)(x) != OF(re)(x) || OF(im)(x) != OF(im)(x);
 }
 
-ALWAYS_INLINE bool OF(truth)(T x)
+ALWAYS_INLINE
+bool OF(truth)(T x)
 {
     return OF(re)(x) != 0 || OF(im)(x) != 0;
 }
 
-ALWAYS_INLINE T OF(multiply)(T x, T y)
+ALWAYS_INLINE
+T OF(multiply)(T x, T y)
 {
     return PARTS(OF(re)(x) * OF(re)(y) - OF(im)(x) * OF(im)(y),
                  OF(re)(x) * OF(im)(y) + OF(im)(x) * OF(re)(y));
 }
 
-ALWAYS_INLINE T OF(divide)(T x, T y)
+ALWAYS_INLINE
+T OF(divide)(T x, T y)
 {
     const R a = OF(re)(x), b = OF(im)(x), c = OF(re)(y), d = OF(im)(y);
 
@@ -46,40 +52,47 @@ ALWAYS_INLINE T OF(divide)(T x, T y)
 }
 
 /* Real parts decide unless an imaginary part is NaN; equal ones leave it to those. */
-ALWAYS_INLINE bool OF(less)(T x, T y)
+ALWAYS_INLINE
+bool OF(less)(T x, T y)
 {
     return (OF(re)(x) < OF(re)(y) && OF(im)(x) == OF(im)(x) && OF(im)(y) == OF(im)(y)) ||
            (OF(re)(x) == OF(re)(y) && OF(im)(x) < OF(im)(y));
 }
 
-ALWAYS_INLINE bool OF(less_equal)(T x, T y)
+ALWAYS_INLINE
+bool OF(less_equal)(T x, T y)
 {
     return (OF(re)(x) < OF(re)(y) && OF(im)(x) == OF(im)(x) && OF(im)(y) == OF(im)(y)) ||
            (OF(re)(x) == OF(re)(y) && OF(im)(x) <= OF(im)(y));
 }
 
-ALWAYS_INLINE T OF(maximum)(T x, T y)
+ALWAYS_INLINE
+T OF(maximum)(T x, T y)
 {
     return OF(is_nan)(x) || OF(less_equal)(y, x) ? x : y;
 }
 
-ALWAYS_INLINE T OF(minimum)(T x, T y)
+ALWAYS_INLINE
+T OF(minimum)(T x, T y)
 {
     return OF(is_nan)(x) || OF(less_equal)(x, y) ? x : y;
 }
 
-ALWAYS_INLINE T OF(fmax)(T x, T y)
+ALWAYS_INLINE
+T OF(fmax)(T x, T y)
 {
     return OF(is_nan)(y) || OF(less_equal)(y, x) ? x : y;
 }
 
-ALWAYS_INLINE T OF(fmin)(T x, T y)
+ALWAYS_INLINE
+T OF(fmin)(T x, T y)
 {
     return OF(is_nan)(y) || OF(less_equal)(x, y) ? x : y;
 }
 
 /* x / |x|, zero for zero (NumPy 2). */
-ALWAYS_INLINE T OF(sign)(T x)
+ALWAYS_INLINE
+T OF(sign)(T x)
 {
     const R size = (R)hypot(OF(re)(x), OF(im)(x));
 
@@ -95,7 +108,8 @@ ALWAYS_INLINE T OF(sign)(T x)
     return PARTS(OF(re)(x) / size, OF(im)(x) / size);
 }
 
-ALWAYS_INLINE T OF(expm1)(T x)
+ALWAYS_INLINE
+T OF(expm1)(T x)
 {
     const R half = (R)sin(OF(im)(x) / 2);
 
@@ -103,14 +117,16 @@ ALWAYS_INLINE T OF(expm1)(T x)
                  (R)exp(OF(re)(x)) * (R)sin(OF(im)(x)));
 }
 
-ALWAYS_INLINE T OF(log1p)(T x)
+ALWAYS_INLINE
+T OF(log1p)(T x)
 {
     const R size = (R)hypot(OF(re)(x) + 1, OF(im)(x));
 
     return PARTS((R)log(size), (R)atan2(OF(im)(x), OF(re)(x) + 1));
 }
 
-ALWAYS_INLINE T OF(scaled_log)(T x, R scale)
+ALWAYS_INLINE
+T OF(scaled_log)(T x, R scale)
 {
     const T result = (T)clog(x);
 
@@ -118,7 +134,8 @@ ALWAYS_INLINE T OF(scaled_log)(T x, R scale)
 }
 
 /* Exponents that are small integers are multiplied out, as NumPy does. */
-ALWAYS_INLINE T OF(power)(T x, T y)
+ALWAYS_INLINE
+T OF(power)(T x, T y)
 {
     const R c = OF(re)(y), d = OF(im)(y);
     const int n = c > -100 && c < 100 ? (int)c : 100;

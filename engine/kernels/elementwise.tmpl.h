@@ -11,14 +11,15 @@
  * n is a multiple of LANES (see kernels.h), so the vector loop covers it all. */
 
 #define KERNEL_HEAD(name, OUT)                                                                     \
-    CPU_LEVELS void KERNEL_OF(name)(size_t n, void *result, const void *const in[])                 \
+    CPU_LEVELS void KERNEL_OF(name)(size_t n, void *result, const void *const in[])                \
     {                                                                                              \
         OUT *out = result;
 
 #define KERNEL_T(name, OUT, body)                                                                  \
-    ALWAYS_INLINE OUT OF(name##_element)(T x)                                                      \
+    ALWAYS_INLINE                                                                                  \
+    OUT OF(name##_element)(T x)                                                                    \
     {                                                                                              \
-        (void)x;                                                                                  \
+        (void)x;                                                                                   \
         return (OUT)(body);                                                                        \
     }                                                                                              \
     KERNEL_HEAD(name, OUT)                                                                         \
@@ -27,9 +28,10 @@
     }
 
 #define KERNEL_TT(name, OUT, body)                                                                 \
-    ALWAYS_INLINE OUT OF(name##_element)(T x, T y)                                                 \
+    ALWAYS_INLINE                                                                                  \
+    OUT OF(name##_element)(T x, T y)                                                               \
     {                                                                                              \
-        (void)x;                                                                                  \
+        (void)x;                                                                                   \
         return (OUT)(body);                                                                        \
     }                                                                                              \
     KERNEL_HEAD(name, OUT)                                                                         \
@@ -38,9 +40,10 @@
     }
 
 #define KERNEL_BTT(name, OUT, body)                                                                \
-    ALWAYS_INLINE OUT OF(name##_element)(bool p, T x, T y)                                         \
+    ALWAYS_INLINE                                                                                  \
+    OUT OF(name##_element)(bool p, T x, T y)                                                       \
     {                                                                                              \
-        (void)x;                                                                                  \
+        (void)x;                                                                                   \
         return (OUT)(body);                                                                        \
     }                                                                                              \
     KERNEL_HEAD(name, OUT)                                                                         \
@@ -58,8 +61,8 @@
 #define KERNEL_BTT_T(name, body) KERNEL_BTT(name, T, body)
 
 #define NONE
-#define IF_BODY(name, pattern, ...) __VA_OPT__(KERNEL_##pattern(name, (__VA_ARGS__)))
-#define IF_COLUMN(name, pattern, ...) IF_BODY(name, pattern, __VA_ARGS__)
+#define IF_BODY(name, pattern, ...)        __VA_OPT__(KERNEL_##pattern(name, (__VA_ARGS__)))
+#define IF_COLUMN(name, pattern, ...)      IF_BODY(name, pattern, __VA_ARGS__)
 #define OP(name, pattern, b, i, f, c, ...) IF_COLUMN(name, pattern, COLUMN(b, i, f, c))
 
 #include ROWS

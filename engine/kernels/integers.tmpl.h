@@ -4,7 +4,8 @@
  * A template: no include guard. The includer defines T, SIGNED (0 or 1), and
  * OF(name), the name this instance gives a function. Compiled with -fwrapv. */
 
-ALWAYS_INLINE T OF(floor_divide)(T x, T y)
+ALWAYS_INLINE
+T OF(floor_divide)(T x, T y)
 {
     if (y == 0) {
         kernel_flags |= KERNEL_DIVIDE;
@@ -14,10 +15,11 @@ ALWAYS_INLINE T OF(floor_divide)(T x, T y)
         return (T)(0 - x);
     T quotient = (T)(x / y);
     return (T)(SIGNED && x % y != 0 && ((x < (T)1 && x != 0) != (y < (T)1)) ? quotient - 1
-                                                                          : quotient);
+                                                                            : quotient);
 }
 
-ALWAYS_INLINE T OF(remainder)(T x, T y)
+ALWAYS_INLINE
+T OF(remainder)(T x, T y)
 {
     if (y == 0) {
         kernel_flags |= KERNEL_DIVIDE;
@@ -29,7 +31,8 @@ ALWAYS_INLINE T OF(remainder)(T x, T y)
     return (T)(SIGNED && rest != 0 && (rest < (T)1) != (y < (T)1) ? rest + y : rest);
 }
 
-ALWAYS_INLINE T OF(power)(T x, T y)
+ALWAYS_INLINE
+T OF(power)(T x, T y)
 {
     T result = 1;
 
@@ -45,25 +48,29 @@ ALWAYS_INLINE T OF(power)(T x, T y)
     return result;
 }
 
-ALWAYS_INLINE T OF(absolute)(T x)
+ALWAYS_INLINE
+T OF(absolute)(T x)
 {
     return (T)(SIGNED && x < (T)1 ? 0 - x : x);
 }
 
-ALWAYS_INLINE T OF(sign)(T x)
+ALWAYS_INLINE
+T OF(sign)(T x)
 {
     return (T)(x == 0 ? 0 : SIGNED && x < (T)1 ? -1 : 1);
 }
 
 /* Shifts by a negative count, or by the width or more, push every bit out. */
-ALWAYS_INLINE T OF(left_shift)(T x, T y)
+ALWAYS_INLINE
+T OF(left_shift)(T x, T y)
 {
     const bool all = y >= (T)(8 * sizeof(T)) || (SIGNED && y < (T)1 && y != 0);
 
     return (T)(all ? 0 : x << (all ? 0 : y));
 }
 
-ALWAYS_INLINE T OF(right_shift)(T x, T y)
+ALWAYS_INLINE
+T OF(right_shift)(T x, T y)
 {
     const bool all = y >= (T)(8 * sizeof(T)) || (SIGNED && y < (T)1 && y != 0);
     const T empty = (T)(SIGNED && x < (T)1 && x != 0 ? -1 : 0);
@@ -72,7 +79,8 @@ ALWAYS_INLINE T OF(right_shift)(T x, T y)
 }
 
 /* 1 / 0 is what x86 casts infinity to. */
-ALWAYS_INLINE T OF(reciprocal)(T x)
+ALWAYS_INLINE
+T OF(reciprocal)(T x)
 {
     if (x == 0) {
         kernel_flags |= KERNEL_DIVIDE;

@@ -105,6 +105,8 @@ static bool trace(tracer *tr, const char *who, const lang_value *f, const lang_v
     t->one_result = result.kind != LANG_TUPLE;
     if (!take_values(tr, &result, who, &t->ys, &t->y_count, err))
         return false;
+    if (t->x_count == 0 || t->y_count == 0)
+        return error_set(err, ERR_ARGUMENT, "%s: the function needs an argument and a result", who);
     for (int i = 0; i < t->y_count; i++)
         if (!check_type(t, t->ys[i], "result", i, err))
             return false;

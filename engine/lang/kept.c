@@ -53,6 +53,15 @@ static bool apply(tracer *tr, const char *name, const graph *traced, bool many, 
     return true;
 }
 
+/* What a call gives its parameters is called as they are. */
+static void name_params(const graph *traced, const code_function *head, const arguments *args)
+{
+    for (int k = 0; k < args->count && k < head->count; k++)
+        for (int i = 0; i < traced->input_count && args->values[k].kind == LANG_TENSOR; i++)
+            if (value_equal(traced->captured[i], args->values[k].tensor))
+                traced->inputs[i].node->name = head->parameters[k];
+}
+
 bool call_kept(tracer *tr, lang_function *f, const arguments *args, lang_value *result)
 {
     const tracer before = *tr;
@@ -66,6 +75,8 @@ bool call_kept(tracer *tr, lang_function *f, const arguments *args, lang_value *
     tr->graph = traced;
     ok = call_inline(tr, f, args, result, &ignored) && add_outputs(traced, result, &ignored);
     tr->graph = before.graph;
+    if (ok)
+        name_params(traced, f->head, args);
     ok = ok && apply(tr, f->head->name, traced, result->kind == LANG_TUPLE, result, &ignored);
     if (ok)
         return true;

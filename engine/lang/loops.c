@@ -129,7 +129,8 @@ static bool add_results(tracer *tr, const lang_value *v, const char *who, group 
     if (!read_group(tr, v, who, result, err))
         return false;
     for (int i = 0; i < result->count; i++)
-        graph_add_output(tr->graph, result->values[i]);
+        if (!graph_capture_output(tr->graph, result->values[i], err))
+            return false;
     return true;
 }
 

@@ -65,6 +65,17 @@ static bool is_whole(const attr *a)
     return a->kind == ATTR_INT || (a->kind == ATTR_DYNAMIC && !dtype_is_float(a->dtype));
 }
 
+/* How many steps lead from start to stop, not including it: the exact number, rounded. */
+static double whole_steps(int64_t start, int64_t stop, int64_t step)
+{
+    const __int128 way = (__int128)stop - start;
+    const __int128 rest = way % step;
+
+    if (way == 0 || (way < 0) != (step < 0))
+        return 0;
+    return (double)(way / step + (rest != 0));
+}
+
 /* start, stop and step as given: one number alone is the stop. */
 static bool arange_of(const op_call *call, progression *p, int64_t *length, error *err)
 {
@@ -85,7 +96,8 @@ static bool arange_of(const op_call *call, progression *p, int64_t *length, erro
     p->step = step->integer;
     p->first_f = number_of(start);
     p->step_f = number_of(step);
-    count = ceil((number_of(stop) - p->first_f) / p->step_f);
+    count = p->whole ? whole_steps(start->integer, stop->integer, step->integer)
+                     : ceil((number_of(stop) - p->first_f) / p->step_f);
     if (isnan(count) || count > (double)LENGTH_MAX)
         return error_set(err, ERR_SHAPE_INVALID, "%s: from %g to %g by %g is too many elements",
                          call->op->name, p->first_f, number_of(stop), p->step_f);
@@ -280,7 +292,7 @@ static op_def rows[] = {
         .signature = "start: number, stop: number = None, step: number = 1, dtype: dtype = None",
         .infer = infer_arange,
         .run = run_arange,
-        .no_grad = true,
+        .attr_grad = {"None if stop is None else sum(g)", "None", "sum(g * arange(size(g)))"},
         .doc = "Numbers from start up to, not including, stop, step apart; one number alone is "
                "the stop.",
         .example = "arange(2, 10, 3)",
@@ -294,7 +306,8 @@ static op_def rows[] = {
                      "dtype: dtype = None",
         .infer = infer_linspace,
         .run = run_linspace,
-        .no_grad = true,
+        .attr_grad = {"sum(g * linspace(1.0, 0.0, num, endpoint))",
+                      "sum(g * linspace(0.0, 1.0, num, endpoint))"},
         .doc = "num numbers, evenly spaced from start to stop.",
         .example = "linspace(0, 1, 5)",
         .gives = "[0.0, 0.25, 0.5, 0.75, 1.0]",

@@ -245,8 +245,9 @@ struct op_def {
      * that gives None, is zero; for a list of tensors the text gives a tuple. See
      * engine/grad/grad.h for what no text needs to say. */
     const char *grad[OP_INPUTS];
-    bool no_grad;    /* zero for every input, everywhere: comparisons, floor .. */
-    unsigned traits; /* op_traits */
+    const char *attr_grad[OP_INPUTS]; /* the same per attribute, for those that are computed */
+    bool no_grad;                     /* zero for every input, everywhere: comparisons, floor .. */
+    unsigned traits;                  /* op_traits */
 
     const char *family;          /* heading in the reference */
     const char *doc;             /* one sentence */

@@ -103,7 +103,7 @@ static void read_param(op_def *op, const char **at)
         p->value = read_default(op, p->kind, at);
     }
     if (p->kind == PARAM_TENSORS) {
-        p->position = op->input_count;
+        p->position = op->input_count < 0 ? OP_INPUTS - 1 : op->input_count; /* a second list */
         op->input_count = -1;
     } else if (p->kind == PARAM_TENSOR)
         p->position = op->input_count++;

@@ -161,13 +161,19 @@ static bool is_inexact(dtype t)
     return dtype_is_float(t) || dtype_is_complex(t);
 }
 
+/* Whether all is known that a rule may depend on: one tensor alone may have any lengths. */
 static bool shapes_known(const rule_match *match)
 {
-    for (int i = 0; i < RULE_VARIABLES; i++)
-        if (match->variables[i].node != NULL &&
-            !shape_is_known(&value_type(match->variables[i])->shape))
-            return false;
-    return true;
+    bool known = true;
+    int tensors = 0;
+
+    for (int i = 0; i < RULE_VARIABLES; i++) {
+        const value v = match->variables[i];
+
+        tensors += v.node != NULL && value_type(v)->shape.rank > 0;
+        known = known && (v.node == NULL || shape_is_known(&value_type(v)->shape));
+    }
+    return known || tensors == 1;
 }
 
 /* Rules that are close are so for numbers that round: integers may wrap on the way. */

@@ -90,6 +90,14 @@ static bool axes_of(const tensor *t, const tensor *dense, int64_t axes[RANK_MAX]
     return true;
 }
 
+static const int64_t *keep_ints(const rewriter *r, const int64_t *ints, int n)
+{
+    int64_t *kept = arena_array(r->to->arena, (size_t)n + 1, sizeof *kept);
+
+    memcpy(kept, ints, (size_t)n * sizeof *kept);
+    return kept;
+}
+
 /* One view, of source, that arranges as t lies: a reshape or a transpose. */
 static bool one_view(rewriter *r, value source, const tensor *t, value *result)
 {
@@ -108,7 +116,10 @@ static bool one_view(rewriter *r, value source, const tensor *t, value *result)
         op = op_find("transpose", 9);
         a.ints = axes;
     }
-    if (op == NULL || !rewrite_apply(r, op, &source, 1, &a, outputs, &ignored))
+    if (op == NULL)
+        return false;
+    a.ints = keep_ints(r, a.ints, a.n); /* the node keeps them */
+    if (!rewrite_apply(r, op, &source, 1, &a, outputs, &ignored))
         return false;
     *result = outputs[0];
     return true;

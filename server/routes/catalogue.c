@@ -141,7 +141,7 @@ static bool is_differentiable(const op_def *op)
     bool any = (op->lower != NULL && op->input_count != 0) || op_takes_functions(op);
 
     for (int i = 0; i < OP_INPUTS; i++)
-        any = any || op->grad[i] != NULL;
+        any = any || op->grad[i] != NULL || op->attr_grad[i] != NULL;
     return any && !op->no_grad;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which values an evaluation is asked for. */
+#include <string.h>
+
 #include "server/routes/evaluation.h"
 
 static int want(evaluation *e, value v)
@@ -32,6 +34,15 @@ static void set_results(evaluation *e, int count, bool is_list)
     e->gives.result_is_list = is_list;
 }
 
+/* Whether the name of the i-th output is one before it, too: a graph may give a value twice. */
+static bool is_listed(const char *const *names, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (names[k] != NULL && strcmp(names[k], names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* What the text gives. Of a graph that is run, those that have names are outputs too. */
 static bool select_results(evaluation *e, error *err)
 {
@@ -47,7 +58,7 @@ static bool select_results(evaluation *e, error *err)
     set_results(e, count, is_list);
     for (int i = 0; i < count; i++) {
         e->gives.results[i] = want(e, values[i]);
-        if (e->stored_name != NULL && names[i] != NULL)
+        if (e->stored_name != NULL && names[i] != NULL && !is_listed(names, i))
             e->gives.named[e->gives.named_count++] =
                 (wanted){.name = names[i], .output = e->gives.results[i]};
     }

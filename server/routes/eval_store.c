@@ -59,20 +59,33 @@ static bool select_list(evaluation *e, const wire_assignments *list,
     return true;
 }
 
-/* An update keeps the element type of the variable, and is not stored besides. */
+/* What the text says of an input that takes the stored variable of this name; NULL if it
+ * says nothing. */
+static const declaration *declared_input(const evaluation *e, const char *name)
+{
+    const declared *d = e->says.program != NULL ? &e->source.declared : &e->source.json.declared;
+
+    return table_get(&d->types, name);
+}
+
+/* An update keeps the element type of the variable, fits what the graph declares of it, and
+ * is not stored besides. */
 static bool fit_update(evaluation *e, const char *stored, value *v, error *err)
 {
     const entry *old = snapshot_find(txn_base(e->bindings.txn), stored);
+    const declaration *said = declared_input(e, stored);
     declaration kept = {.has_dtype = true};
     table lengths;
 
     for (int i = 0; i < e->stored_count; i++)
         if (strcmp(e->stored[i].name, stored) == 0)
             return error_set(err, ERR_REQUEST, "'%s' is to be stored and updated.", stored);
+    table_init(&lengths, e->request->arena);
+    if (said != NULL && !declaration_take(e->graph, said, stored, &lengths, v, err))
+        return false;
     if (old == NULL || old->kind != ENTRY_VARIABLE)
         return true;
     kept.dtype = entry_dtype(old);
-    table_init(&lengths, e->request->arena);
     return declaration_take(e->graph, &kept, stored, &lengths, v, err);
 }
 

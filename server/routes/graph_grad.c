@@ -43,6 +43,16 @@ static bool check_scalar(const char *name, value y, error *err)
                      shape_print(&value_type(y)->shape, text));
 }
 
+/* grad_w; of q:1, grad_q_1. */
+static const char *gradient_name(arena *a, const char *of)
+{
+    char *name = arena_format(a, "grad_%s", of), *colon = strchr(name, ':');
+
+    if (colon != NULL)
+        *colon = '_';
+    return name;
+}
+
 /* The values that the request names: y, then each wrt. */
 static bool find_values(gradients *g, value *y, value *wrt, const char **names, error *err)
 {
@@ -51,7 +61,7 @@ static bool find_values(gradients *g, value *y, value *wrt, const char **names, 
     for (size_t i = 0; i < g->asked.wrt.count; i++) {
         if (!source_find(&g->of.source, g->asked.wrt.items[i], &wrt[i], err))
             return error_at_pointer(err, "/wrt/%zu", i);
-        names[i] = arena_format(g->request->arena, "grad_%s", g->asked.wrt.items[i]);
+        names[i] = gradient_name(g->request->arena, g->asked.wrt.items[i]);
     }
     return true;
 }

@@ -88,10 +88,11 @@ static bool read_one(const wire_value *v, declaration *d, error *err)
     if (wire_type_of(v) != WIRE_STRING)
         return read_object(v, d, err);
     return declaration_of_name(wire_string(v, NULL), d) ||
-           wire_fault(v, err, ERR_DTYPE_NAME,
-                      "there is no type '%.40s'; a name is one of b w i l f d c z and then "
-                      "scalar, vector, row, col, matrix, tensor3 or tensor4",
-                      wire_string(v, NULL));
+           wire_fault(
+               v, err, ERR_DTYPE_NAME,
+               "there is no type '%.40s'; a name is one of b w i l f d c z, or nothing, and then "
+               "scalar, vector, row, col, matrix, tensor3 .. tensor7",
+               wire_string(v, NULL));
 }
 
 bool declared_read(declared *d, const wire_value *inputs, error *err)

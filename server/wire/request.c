@@ -324,7 +324,7 @@ static const struct member {
     {"fetches", RUN, read_references, offsetof(wire_request, fetches)},
     {"updates", RUN, read_updates, offsetof(wire_request, updates)},
     {"of", GRAD, read_one_reference, offsetof(wire_request, of)},
-    {"wrt", GRAD, read_names, offsetof(wire_request, wrt)},
+    {"wrt", GRAD, read_references, offsetof(wire_request, wrt)},
     {"as", GRAD, read_one_name, offsetof(wire_request, as)},
     {"store", EVAL | RUN, read_store, offsetof(wire_request, store)},
     {"delete", EVAL | RUN, read_names, offsetof(wire_request, delete)},

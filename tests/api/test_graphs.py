@@ -399,6 +399,13 @@ def gradients_are_graphs():
 
 def gradients_of_loops_and_variables():
     with Server() as server:
+        graph = {"inputs": {"x": "dvector"}, "nodes": {"q": {"op": "divmod", "args": ["x", 2.0]},
+                                                       "e": {"op": "sum", "args": ["q:1"]}}, "outputs": ["e", "e"]}
+        put(server, "parts", {"graph": graph})
+        status, answer = grad(server, "parts", "e", ["q:1"])
+        report.check(status == 200 and answer["graph"]["outputs"] == ["grad_q_1"], answer)
+        twice = run(server, "parts", feeds={"x": [3.0]})
+        report.check([v.tolist() for v in values(twice)] == [1.0, 1.0] and list(twice[1]["outputs"]) == ["e"], twice)
         server.json("PUT", "/v1/variables/v", {"data": [1.0, 2.0]})
         put(server, "q", program("s = scan(lambda c, t: (c * v.sum() + t, c), 1.0, xs)[0]\ns", xs="dvector"))
         status, answer = grad(server, "q", "s", ["v"], **{"as": "qg"})
@@ -408,6 +415,38 @@ def gradients_of_loops_and_variables():
                                  "e = scan(lambda c, t: (c + half(t * v).sum(), None), 0.0, xs)[0]\ne", xs="dvector"))
         report.check(grad(server, "f", "e", ["v"], **{"as": "fg"})[0] == 200, "a function of the program in a loop")
         report.check(values(run(server, "fg", feeds={"xs": [1.0, 2.0]}))[0].tolist() == [1.5, 1.5], "its gradient")
+
+
+def bare_numbers_and_updates_must_fit():
+    with Server() as server:
+        put(server, "small", program("x + 1", x={"dtype": "uint8", "shape": []}))
+        report.check(run(server, "small", feeds={"x": 254})[1]["result"]["data"] == 255, "254 fits")
+        for x in (-1, 256, 10**10):
+            check_code(run(server, "small", feeds={"x": x}), 422, "overflow-error", x)
+        check_code(server.eval("small(300)"), 422, "overflow-error", "a call")
+        server.json("PUT", "/v1/variables/w", {"data": [1.0, 2.0]})
+        put(server, "step", program("s = w.sum()\nn = w * 2\nn", w={"shape": [2]}))
+        check_code(run(server, "step", updates={"w": "s"}), 422, "shape-mismatch", "w keeps its shape")
+        report.check(run(server, "step", updates={"w": "n"})[0] == 200, "w * 2 fits")
+        report.check(server.eval("w")[1]["result"]["data"] == [2.0, 4.0], "updated once")
+
+
+def types_have_theanos_names():
+    with Server() as server:
+        for name, dtype, shape in (("vector", "float64", [None]), ("irow", "int32", [1, None]),
+                                   ("zscalar", "complex128", []), ("ftensor5", "float32", [None] * 5),
+                                   ("tensor7", "float64", [None] * 7), ("col", "float64", [None, 1])):
+            answer = put(server, "t", program("x", x=name))[1]
+            report.check(answer["inputs"]["x"] == {"dtype": dtype, "shape": shape}, (name, answer))
+        for name in ("dtensor8", "float64", "", "d", "xvector", "dVector"):
+            check_code(put(server, "t", program("x", x=name)), 422, "dtype-invalid", name)
+
+
+def optimised_views_need_no_lengths():
+    with Server() as server:
+        for text, shown in (("log(1 + x)", "log1p(x)"), ("1 / (1 + exp(-x))", "sigmoid(x)"), ("x ** 2", "square(x)")):
+            put(server, "t", program(text, x="dvector"))
+            report.check(view(server, "t", "view=pretty&optimized=true")[2].strip() == shown, shown)
 
 
 def gradients_that_cannot_be_are_refused():
@@ -456,7 +495,9 @@ def main():
                  broken_dependencies_are_told,
                  feeds_reach_what_is_called, growth_is_bounded, views_say_the_same,
                  a_branch_that_is_not_taken_does_not_fail, pictures_are_laid_out_by_dot,
-                 gradients_are_graphs, gradients_of_loops_and_variables, gradients_that_cannot_be_are_refused, texts_are_kept_as_sent):
+                 gradients_are_graphs, gradients_of_loops_and_variables, gradients_that_cannot_be_are_refused,
+                 bare_numbers_and_updates_must_fit,
+                 types_have_theanos_names, optimised_views_need_no_lengths, texts_are_kept_as_sent):
         test()
     return report.end()
 

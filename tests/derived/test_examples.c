@@ -66,7 +66,7 @@ static void every_row_has_a_gradient_or_says_it_has_none(void **state)
         bool any = all[i]->lower != NULL || op_takes_functions(all[i]);
 
         for (int k = 0; k < OP_INPUTS; k++)
-            any = any || all[i]->grad[k] != NULL;
+            any = any || all[i]->grad[k] != NULL || all[i]->attr_grad[k] != NULL;
         if (any == all[i]->no_grad)
             fail_msg("%s: gradient %d, none declared %d", all[i]->name, any, all[i]->no_grad);
     }

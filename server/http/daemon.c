@@ -142,7 +142,7 @@ static enum MHD_Result finish_body(exchange *x)
 {
     body_end(x);
     if (x->request.on_worker && !error_is_set(&x->err))
-        return hand_to_worker(x);
+        return x->request.try_first && exchange_try(x) ? reply_send(x) : hand_to_worker(x);
     x->request.deadline_us = clock_us() + x->server->options.run_us_max;
     exchange_run(x);
     return reply_send(x);

@@ -110,6 +110,34 @@ void exchange_unref(exchange *x)
     free(x);
 }
 
+/* The handler is through, having begun at start. */
+static void handled(exchange *x, int64_t start)
+{
+    close_sink(x);
+    if (x->spent_us[PHASE_RUN] == 0)
+        x->spent_us[PHASE_RUN] = clock_us() - start;
+}
+
+bool exchange_try(exchange *x)
+{
+    enum { TRY_US = 2000 };
+    const http_app *app = &x->server->app;
+    http_request *r = &x->request;
+    const int64_t start = clock_us();
+    int64_t spent_us[PHASES];
+    error ignored = {0};
+
+    memcpy(spent_us, x->spent_us, sizeof spent_us);
+    r->deadline_us = start + TRY_US;
+    r->trying = true;
+    if (app->handle(app->context, r, &ignored) && x->answer.status != 0)
+        handled(x, start);
+    else
+        memcpy(x->spent_us, spent_us, sizeof spent_us);
+    r->trying = false;
+    return x->answer.status != 0;
+}
+
 void exchange_run(exchange *x)
 {
     http_server *s = x->server;
@@ -119,9 +147,7 @@ void exchange_run(exchange *x)
 
     if (!error_is_set(&err) && !s->app.handle(s->app.context, r, &err) && !error_is_set(&err))
         error_set(&err, ERR_INTERNAL, "The handler gave no reason.");
-    close_sink(x);
-    if (x->spent_us[PHASE_RUN] == 0)
-        x->spent_us[PHASE_RUN] = clock_us() - start;
+    handled(x, start);
     if (!error_is_set(&err) && x->answer.status == 0)
         error_set(&err, ERR_INTERNAL, "The handler gave no answer.");
     x->err = err;

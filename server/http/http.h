@@ -12,7 +12,9 @@
  *   4. app.handle answers it;
  *   5. the answer goes out, from memory or pulled piece by piece from a source.
  * A request that a worker runs costs no connection thread: its connection sleeps
- * until the answer is there. Requests wait for workers in one bounded queue.
+ * until the answer is there. Requests wait for workers in one bounded queue. To wake a
+ * worker costs more than a small request does, so the connection's thread may try such a
+ * one first; what it cannot answer at once, a worker does from the beginning.
  *
  * Deadlines: headers and bodies must arrive in time as a whole, not only make
  * progress. A watchdog closes late connections, and cancels requests whose
@@ -85,6 +87,7 @@ typedef struct http_request {
     http_tap tap;
     int64_t body_bytes_max; /* ERR_BODY_SIZE on the byte that passes it */
     bool on_worker;
+    bool try_first;       /* before a worker has it, the connection's thread tries: see trying */
     const char *route;    /* its pattern, for the log */
     const void *app_data; /* the app's own */
 
@@ -92,6 +95,9 @@ typedef struct http_request {
      * (clock_us) passes deadline_us, which the handler may bring forward. */
     atomic_int cancel;
     int64_t deadline_us;
+    /* The connection's thread tries, and others wait for it: the handler takes little time or
+     * returns false, with or without an error, having changed nothing. It is asked again then. */
+    bool trying;
 } http_request;
 
 /* The value of a header, its name in any case; of a query parameter, decoded.

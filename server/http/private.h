@@ -87,6 +87,9 @@ void exchange_unref(exchange *x);
 /* Runs the handler of the app and sets the answer, whatever happens. */
 void exchange_run(exchange *x);
 
+/* Lets the handler try on the connection's thread. False if the request is a worker's. */
+bool exchange_try(exchange *x);
+
 /* ---- body.c: the bytes of a body ------------------------------------------------ */
 
 /* Takes a piece of the body. False if the connection must be cut now. */

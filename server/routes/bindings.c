@@ -67,11 +67,17 @@ static void keep(bindings *b, table *in, const char *name, value v)
     table_put(in, name, kept);
 }
 
+/* Whether what is stored under a name may be read. */
+static bool may_read(const bindings *b, const char *name, error *err)
+{
+    return !b->inputs_only || error_set(err, ERR_UNKNOWN_NAME, "'%s' is stored", name);
+}
+
 static bool bind_entry(bindings *b, graph *g, const entry *e, value *result, error *err)
 {
     tensor t;
 
-    if (!entry_tensor(b->services->storage, e, &t, err))
+    if (!may_read(b, e->name, err) || !entry_tensor(b->services->storage, e, &t, err))
         return false;
     if (!bind_take(b, g, e->name, &t, result, err) ||
         !entry_verify(b->services->storage, e, 0, entry_nbytes(e), err))
@@ -149,7 +155,10 @@ static const char *nearest_known(void *context, const char *name)
 
 static bool find_op(void *context, const char *name, const op_def **result, error *err)
 {
-    return library_find(&((bindings *)context)->library, name, result, err);
+    bindings *b = context;
+
+    return (snapshot_find(txn_base(b->txn), name) == NULL || may_read(b, name, err)) &&
+           library_find(&b->library, name, result, err);
 }
 
 lang_scope bindings_scope(bindings *b)

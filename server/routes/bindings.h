@@ -22,10 +22,11 @@ typedef struct bound {
 typedef struct bindings {
     services *services;
     arena *arena;
-    txn *txn;        /* reads stored variables, all from one snapshot */
-    bool note_reads; /* a commit of txn rests on what was read */
-    bool feeds;      /* inputs go before stored variables in the calls of a graph, too: they
-                        are those of all that is run */
+    txn *txn;         /* reads stored variables, all from one snapshot */
+    bool note_reads;  /* a commit of txn rests on what was read */
+    bool feeds;       /* inputs go before stored variables in the calls of a graph, too: they
+                         are those of all that is run */
+    bool inputs_only; /* nothing is taken from storage: where it would be, an error */
     const wire_inputs *inputs;
     table by_name;   /* of inputs */
     table given;     /* names of inputs that the graph asked for -> values */

@@ -53,7 +53,8 @@ bool eval_handle(services *s, http_request *r, error *err)
     evaluation asked = evaluation_new(s, r);
 
     return wire_read_eval(body_root(r), http_query(r, "program"), r->arena, &asked.asked, err) &&
-           check_asked(&asked, err) && evaluation_perform(&asked, err);
+           check_asked(&asked, err) && (!r->trying || !evaluation_writes(&asked)) &&
+           evaluation_perform(&asked, err);
 }
 
 /* ---- POST /v1/graphs/{name}/run ------------------------------------------------------------ */

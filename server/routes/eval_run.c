@@ -8,6 +8,15 @@
 
 enum { TRIES_MAX = 4 };
 
+/* What a connection's thread tries: some ten microseconds of work. */
+enum { TRIED_NODES = 64, TRIED_WORK = 10000, TRIED_BYTES = 1 << 20, TRIED_ITERATIONS = 100 };
+
+/* A limit, which is lower for what is tried. */
+static int64_t at_most(int64_t limit, bool tried, int64_t tried_limit)
+{
+    return tried && tried_limit < limit ? tried_limit : limit;
+}
+
 /* ---- Building ----------------------------------------------------------------------------- */
 
 /* What a program deletes without having assigned it must be there. */
@@ -52,7 +61,8 @@ static bool build_source(evaluation *e, error *err)
 
 static bool build(evaluation *e, error *err)
 {
-    const int64_t start = clock_us(), nodes = e->services->config->graph_nodes_max;
+    const int64_t start = clock_us(), nodes = at_most(e->services->config->graph_nodes_max,
+                                                      e->request->trying, TRIED_NODES);
     bool ok;
 
     e->scope = bindings_scope(&e->bindings);
@@ -111,9 +121,10 @@ static bool run(evaluation *e, error *err)
 {
     const config *c = e->services->config;
     http_request *r = e->request;
+    const int64_t work = e->job != NULL ? c->job_work_max : c->work_max;
     const engine_options options = {
-        .limits = {.peak_bytes = c->plan_bytes_max,
-                   .work = (double)(e->job != NULL ? c->job_work_max : c->work_max)},
+        .limits = {.peak_bytes = at_most(c->plan_bytes_max, r->trying, TRIED_BYTES),
+                   .work = (double)at_most(work, r->trying, TRIED_WORK)},
         .strict = e->asked.strict,
         .optimize = e->asked.optimize,
         .dry_run = e->asked.dry_run,
@@ -121,7 +132,7 @@ static bool run(evaluation *e, error *err)
     const stop_sign stop = {
         .cancelled = evaluation_cancelled(e),
         .deadline_us = r->deadline_us,
-        .iterations_max = c->loop_iterations_max,
+        .iterations_max = at_most(c->loop_iterations_max, r->trying, TRIED_ITERATIONS),
         .progress = e->job != NULL ? job_progress(e->job) : NULL,
     };
     tensor *values = arena_array(r->arena, (size_t)e->graph->output_count + 1, sizeof *values);
@@ -153,6 +164,12 @@ static void release(evaluation *e)
     bindings_clear(&e->bindings);
 }
 
+bool evaluation_writes(const evaluation *e)
+{
+    return e->asked.store_all || e->asked.store.count > 0 || e->asked.updates.count > 0 ||
+           e->asked.delete.count > 0;
+}
+
 /* One try. What the request says is read already. */
 static bool evaluate(evaluation *e, error *err)
 {
@@ -163,8 +180,7 @@ static bool evaluate(evaluation *e, error *err)
     bool ok;
 
     e->graph = graph_new(r->arena, NULL);
-    e->writes = e->asked.store_all || e->asked.store.count > 0 || e->asked.updates.count > 0 ||
-                e->asked.delete.count > 0;
+    e->writes = evaluation_writes(e);
     if (e->job != NULL)
         *job_progress(e->job) = (run_progress){0};
     bindings_init(&e->bindings, e->services, r->arena,
@@ -172,6 +188,7 @@ static bool evaluate(evaluation *e, error *err)
                   levels[e->asked.durability], e->asked.isolation == WIRE_SERIALIZABLE && e->writes,
                   &body_of(r)->budget);
     e->bindings.feeds = e->stored_name != NULL;
+    e->bindings.inputs_only = r->trying;
     ok = build(e, err) && evaluation_find_givens(e, err) && evaluation_select(e, err) &&
          evaluation_replace(e, err) && run(e, err) && evaluation_store(e, err) &&
          evaluation_answer(e, err);

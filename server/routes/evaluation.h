@@ -48,7 +48,11 @@ typedef struct evaluation {
     engine_stats stats;
 } evaluation;
 
-/* Does what is asked, whose request is read, and answers. */
+/* Whether what is asked changes what is stored. */
+bool evaluation_writes(const evaluation *e);
+
+/* Does what is asked, whose request is read, and answers. While the connection's thread is
+ * trying, that is only what is small and reads nothing that is stored. */
 bool evaluation_perform(const evaluation *asked, error *err);
 
 /* Finds what the request gives in the place of values that the text computes. */

@@ -79,7 +79,7 @@ static const route table[] = {
     /* ---- Computing ---- */
     {
         .method = "POST", .pattern = "/v1/eval", .open = eval_open, .handle = eval_handle,
-        .traits = ROUTE_WORKER | ROUTE_DEFERS, .takes = TENSORS, .takes_schema = "EvalRequest",
+        .traits = ROUTE_WORKER | ROUTE_DEFERS | ROUTE_TRIED, .takes = TENSORS, .takes_schema = "EvalRequest",
         .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer", .query = "program format",
         .errors = {EVALUATION_ERRORS, WRITE_ERRORS, ERR_INTEGRITY, ERR_JOB_QUOTA},
         .summary = "Evaluates a program or a graph.",

@@ -82,6 +82,7 @@ typedef enum route_trait {
     ROUTE_WORKER = 2, /* may take long: a worker runs it */
     ROUTE_PAGE = 4,   /* for people; not in the API document */
     ROUTE_DEFERS = 8, /* becomes a job if the caller prefers that */
+    ROUTE_TRIED = 16, /* with a short body, the connection's thread tries before a worker */
 } route_trait;
 
 enum { ROUTE_ERRORS_MAX = 64 };

@@ -3,17 +3,39 @@
 
 #include <stdalign.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
+
+/* Blocks of the usual size are kept by each thread for its next arenas: a request makes
+ * several, and uses little of each. Sanitizers are to see what is used after its end. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { KEPT_BLOCKS = 0 };
+#else
+enum { KEPT_BLOCKS = 8 };
+#endif
 
 enum { BLOCK_BYTES = 32 * 1024, ALIGN = alignof(max_align_t) };
 
 typedef struct block {
     struct block *next;
+    size_t size; /* of bytes */
     alignas(max_align_t) char bytes[];
 } block;
+
+/* Cleared blocks that a thread keeps until it ends. */
+typedef struct kept {
+    block *first;
+    int count;
+    bool known; /* to the thread's end */
+} kept;
+
+static _Thread_local kept spare;
+static once_flag spare_once = ONCE_FLAG_INIT;
+static tss_t spare_key;
 
 struct arena {
     block *blocks; /* the newest first */
@@ -26,6 +48,61 @@ static _Noreturn void out_of_memory(size_t size)
     fprintf(stderr, "tensord: out of memory asking for %zu bytes\n", size);
     abort();
 }
+
+/* ---- Blocks -------------------------------------------------------------------------- */
+
+static void free_blocks(block *b)
+{
+    for (block *next; b != NULL; b = next) {
+        next = b->next;
+        free(b);
+    }
+}
+
+static void free_spare(void *of)
+{
+    kept *k = of;
+
+    free_blocks(k->first);
+    *k = (kept){.count = KEPT_BLOCKS}; /* full: what comes after the end is freed */
+}
+
+static void make_key(void)
+{
+    if (tss_create(&spare_key, free_spare) != thrd_success)
+        abort();
+}
+
+/* Keeps a block of which the first `used` bytes are not clear, or frees it. */
+static void give_up_block(block *b, size_t used)
+{
+    if (b->size != BLOCK_BYTES || spare.count >= KEPT_BLOCKS) {
+        free(b);
+        return;
+    }
+    if (!spare.known) {
+        call_once(&spare_once, make_key);
+        spare.known = tss_set(spare_key, &spare) == thrd_success;
+    }
+    memset(b->bytes, 0, used);
+    b->next = spare.first;
+    spare.first = b;
+    spare.count++;
+}
+
+/* A clear block of the usual size that was kept; NULL if there is none. */
+static block *take_spare(void)
+{
+    block *b = spare.first;
+
+    if (b != NULL) {
+        spare.first = b->next;
+        spare.count--;
+    }
+    return b;
+}
+
+/* ---- Arenas ---------------------------------------------------------------------------- */
 
 arena *arena_new(void)
 {
@@ -41,8 +118,10 @@ void arena_free(arena *a)
     if (a == NULL)
         return;
     for (block *b = a->blocks, *next; b != NULL; b = next) {
+        const bool current = a->end == b->bytes + b->size;
+
         next = b->next;
-        free(b);
+        give_up_block(b, current ? (size_t)(a->free - b->bytes) : b->size);
     }
     free(a);
 }
@@ -50,10 +129,13 @@ void arena_free(arena *a)
 /* A block with room for size bytes, put in front of the others. */
 static block *add_block(arena *a, size_t size)
 {
-    block *b = size <= SIZE_MAX - sizeof *b ? calloc(1, sizeof *b + size) : NULL;
+    block *b = size == BLOCK_BYTES ? take_spare() : NULL;
 
     if (b == NULL)
+        b = size <= SIZE_MAX - sizeof *b ? calloc(1, sizeof *b + size) : NULL;
+    if (b == NULL)
         out_of_memory(size);
+    b->size = size;
     b->next = a->blocks;
     a->blocks = b;
     a->bytes += sizeof *b + size;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/base/json.h"
 
-#include <inttypes.h>
-
 json_writer json_to(text *to, bool pretty)
 {
     return (json_writer){.to = to, .first = true, .pretty = pretty};
@@ -58,7 +56,7 @@ void json_string(json_writer *w, const char *key, const char *value)
 void json_int(json_writer *w, const char *key, int64_t value)
 {
     start_value(w, key);
-    text_addf(w->to, "%" PRId64, value);
+    text_add_int(w->to, value);
 }
 
 void json_bool(json_writer *w, const char *key, bool value)
@@ -69,7 +67,7 @@ void json_bool(json_writer *w, const char *key, bool value)
 void json_milli(json_writer *w, const char *key, double value)
 {
     start_value(w, key);
-    text_addf(w->to, "%.3f", value);
+    text_add_milli(w->to, value);
 }
 
 void json_raw(json_writer *w, const char *key, const char *json)

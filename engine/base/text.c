@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/base/text.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,6 +9,8 @@
 #include <string.h>
 
 #include <utf8proc.h>
+
+#include "engine/base/number.h"
 
 void text_init(text *t)
 {
@@ -75,17 +78,48 @@ void text_add_char(text *t, char c)
 
 void text_addf(text *t, const char *format, ...)
 {
+    enum { GUESS = 63 }; /* bytes: most are shorter, and are printed once */
     va_list args;
+    char *end = text_reserve(t, GUESS);
     int n;
 
     va_start(args, format);
-    n = vsnprintf(NULL, 0, format, args);
+    n = vsnprintf(end, GUESS + 1, format, args);
     va_end(args);
-    text_reserve(t, (size_t)n);
-    va_start(args, format);
-    vsnprintf(t->bytes + t->length, (size_t)n + 1, format, args);
-    va_end(args);
+    if (n > GUESS) {
+        end = text_reserve(t, (size_t)n);
+        va_start(args, format);
+        vsnprintf(end, (size_t)n + 1, format, args);
+        va_end(args);
+    }
     t->length += (size_t)n;
+}
+
+void text_add_int(text *t, int64_t value)
+{
+    char *end = text_reserve(t, NUMBER_TEXT_MAX);
+
+    t->length = (size_t)(number_print_i64(end, value) - t->bytes);
+    t->bytes[t->length] = '\0';
+}
+
+void text_add_milli(text *t, double value)
+{
+    const double thousandths = fabs(value) * 1000 + 0.5;
+    int64_t whole;
+
+    if (!(thousandths < 1e15)) { /* and not finite ones */
+        text_addf(t, "%.3f", value);
+        return;
+    }
+    whole = (int64_t)thousandths;
+    if (value < 0 && whole > 0)
+        text_add_char(t, '-');
+    text_add_int(t, whole / 1000);
+    text_add_bytes(t,
+                   (char[]){'.', (char)('0' + whole / 100 % 10), (char)('0' + whole / 10 % 10),
+                            (char)('0' + whole % 10)},
+                   4);
 }
 
 /* One character of ASCII in a JSON string. */
@@ -105,14 +139,31 @@ static void add_json_ascii(text *t, char c)
         text_add_char(t, c);
 }
 
+/* How many characters from p on stand in a JSON string as they are. */
+static size_t count_plain(const utf8proc_uint8_t *p)
+{
+    size_t n = 0;
+
+    while (p[n] >= 0x20 && p[n] < 0x7f && p[n] != '"' && p[n] != '\\')
+        n++;
+    return n;
+}
+
 void text_add_json(text *t, const char *string)
 {
     const utf8proc_uint8_t *p = (const utf8proc_uint8_t *)string;
 
     text_add_char(t, '"');
-    while (*p != '\0') {
+    for (;;) {
+        const size_t plain = count_plain(p);
         utf8proc_int32_t c;
-        const utf8proc_ssize_t n = utf8proc_iterate(p, -1, &c);
+        utf8proc_ssize_t n;
+
+        text_add_bytes(t, (const char *)p, plain);
+        p += plain;
+        if (*p == '\0')
+            break;
+        n = utf8proc_iterate(p, -1, &c);
 
         if (n == 1)
             add_json_ascii(t, (char)*p);

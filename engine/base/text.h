@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "engine/base/arena.h"
 
@@ -34,6 +35,9 @@ char *text_reserve(text *t, size_t n);
 void text_add(text *t, const char *string);
 void text_add_bytes(text *t, const char *bytes, size_t n);
 void text_add_char(text *t, char c);
+void text_add_int(text *t, int64_t value);
+/* With three digits behind the point. */
+void text_add_milli(text *t, double value);
 void text_addf(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds string as a JSON string, quotes and escapes included; bytes that are no UTF-8

@@ -196,9 +196,12 @@ static void add_timing(exchange *x)
     text timing;
 
     text_init(&timing);
-    for (int phase = 0; phase < PHASES - streamed; phase++)
-        text_addf(&timing, "%s%s;dur=%.3f", phase == 0 ? "" : ", ", names[phase],
-                  (double)x->spent_us[phase] / 1000);
+    for (int phase = 0; phase < PHASES - streamed; phase++) {
+        text_add(&timing, phase == 0 ? "" : ", ");
+        text_add(&timing, names[phase]);
+        text_add(&timing, ";dur=");
+        text_add_milli(&timing, (double)x->spent_us[phase] / 1000);
+    }
     answer_header(&x->request, "Server-Timing", timing.bytes);
     text_clear(&timing);
 }

@@ -6,6 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/exec/pool.h"
+#include "engine/fold.h"
 #include "engine/grad/grad.h"
 #include "engine/known.h"
 #include "engine/lang/lang.h"
@@ -23,8 +24,6 @@ typedef struct evaluation {
     arena *arena;
 } evaluation;
 
-static bool fold_node(const node *n, tensor *outputs, error *err);
-
 /* g rewritten, in the evaluation's arena; g is released. */
 static graph *rewritten_take(const evaluation *e, graph *g, error *err)
 {
@@ -38,38 +37,6 @@ static graph *rewritten_take(const evaluation *e, graph *g, error *err)
     graph_release(g);
     e->stats->plan_us += clock_us() - start;
     return result;
-}
-
-/* ---- Folding constants ---------------------------------------------------------------- */
-
-/* Copies one node of constants into a graph of its own and runs it. */
-static bool fold_node(const node *n, tensor *outputs, error *err)
-{
-    static const stop_sign never = {0};
-    arena *a = arena_new();
-    graph *g = graph_new(a, NULL);
-    graph_map *map = graph_map_new(n->graph, g);
-    run_notes notes = {0};
-    const plan *p = NULL;
-    bool ok = true;
-
-    for (int i = 0; ok && i < n->input_count; i++)
-        if (graph_map_get(map, n->inputs[i]).node == NULL)
-            ok = graph_map_copy(map, n->inputs[i].node, err);
-    ok = ok && graph_map_copy(map, n, err);
-    for (int i = 0; ok && i < n->output_count; i++)
-        graph_add_output(g, graph_map_get(map, (value){(node *)n, i}));
-    if (ok)
-        p = plan_new(g, pool_threads(), a, err);
-    ok = p != NULL && exec_run(p, NULL, NULL, &never, outputs, &notes, err);
-    if (ok && notes.flags != 0) { /* let it happen when it runs, where it is reported */
-        for (int i = 0; i < n->output_count; i++)
-            tensor_unref(&outputs[i]);
-        ok = false;
-    }
-    graph_release(g);
-    arena_free(a);
-    return ok;
 }
 
 /* ---- Limits --------------------------------------------------------------------------------- */

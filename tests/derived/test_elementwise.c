@@ -184,12 +184,55 @@ static void no_elements_and_scalars_are_fine(void **state)
     for_every_row(check_empty);
 }
 
+/* The program that applies op to constants of a type, which begin at a place in a list. */
+static void program_of_constants(const op_def *op, dtype t, int first, char to[256])
+{
+    static const char *const numbers[] = {"3.0", "-2.5", "0.0", "1.0", "-0.0", "12.25", "0.5"};
+    size_t n = (size_t)snprintf(to, 256, "%s(", op->name);
+
+    for (int i = 0; i < op->input_count; i++)
+        n += (size_t)snprintf(to + n, 256 - n, "%sastype(%s, \"%s\")", i > 0 ? ", " : "",
+                              numbers[(first + i) % 7],
+                              op->pattern[0] == 'B' && i == 0 ? "bool" : dtype_name(t));
+    snprintf(to + n, 256 - n, ")");
+}
+
+static void check_folded(row_case *c, dtype t, const tensor *whole)
+{
+    const evaluation_options plain = {.unoptimized = true};
+
+    (void)whole;
+    for (int first = 0; first < 7; first++) {
+        char program[256];
+        evaluated folded, ran;
+
+        program_of_constants(c->op, t, first, program);
+        evaluate(&folded, program, NULL);
+        evaluate(&ran, program, &plain);
+        if (folded.err.kind != ran.err.kind)
+            fail_msg("%s: %s, and without folding: %s", program, folded.err.detail, ran.err.detail);
+        if (!error_is_set(&ran.err) && !same_bits(&folded.results[0], &ran.results[0]))
+            fail_msg("%s has another value when it is folded", program);
+        if (folded.stats.divided != ran.stats.divided)
+            fail_msg("%s: whether zero divides is said once only", program);
+        evaluated_clear(&folded);
+        evaluated_clear(&ran);
+    }
+}
+
+static void constants_are_folded_to_what_a_run_gives(void **state)
+{
+    (void)state;
+    for_every_row(check_folded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_element_does_not_depend_on_its_place),
         cmocka_unit_test(an_element_does_not_depend_on_the_tile_size),
         cmocka_unit_test(no_elements_and_scalars_are_fine),
+        cmocka_unit_test(constants_are_folded_to_what_a_run_gives),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ run: deps
 	@tools/run.sh $(OUT)/tensord
 
 bench: deps
-	@$(MAKE) -s -j2 $(OUT)/tests/bench/bench
+	@$(MAKE) -s -j2 $(OUT)/tensord $(OUT)/tests/bench/bench $(OUT)/tests/bench/bare
 	@BUILD=$(OUT) /usr/bin/python3 tests/bench/run.py $(if $(WRITE),--write)
 
 # The peers that make bench compares with, where they are to be had.

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""S6: a tiny evaluation, 2*x+1 of a scalar, beside libmicrohttpd alone giving the same bytes
+(bare.c), in turns. The load is wrk's; without wrk nothing is measured.
+
+What a core can do is told by the processor time of a request, which other work on the machine
+changes less than the rate; a lonely client's time is the median over one connection."""
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.environ.get("BUILD", "build")
+os.environ.setdefault("TENSORD", BUILD + "/tensord")
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+from server import Server  # noqa: E402
+
+THREADS = 2
+BODY = json.dumps({"program": "2*x+1", "inputs": {"x": 3.5}})
+JSON = {"Content-Type": "application/json"}
+ADDED = {"date", "connection", "content-length"}  # by the library itself
+SHARE, LONELY_US = 0.70, 40
+
+
+class Bare:
+    """bare.c, giving the answer that a server gave."""
+
+    def __init__(self, headers, body, directory):
+        path = os.path.join(directory, "answer")
+        with open(path, "wb") as f:
+            for name, value in headers.items():
+                if name.lower() not in ADDED:
+                    f.write(("%s: %s\n" % (name, value)).encode())
+            f.write(b"\n" + body)
+        self.process = subprocess.Popen([BUILD + "/tests/bench/bare", path, str(THREADS)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.port = int(self.process.stdout.readline().split()[-1])
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def script(directory, token):
+    """What wrk sends."""
+    path = os.path.join(directory, "request.lua")
+    with open(path, "w") as f:
+        f.write("wrk.method = 'POST'\nwrk.body = %s\n" % json.dumps(BODY))
+        for name, value in {**JSON, "Authorization": "Bearer " + token}.items():
+            f.write("wrk.headers['%s'] = '%s'\n" % (name, value))
+    return path
+
+
+def processor_s(process):
+    with open("/proc/%d/stat" % process.pid) as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def load(who, connections, lua, seconds=2):
+    """(requests/s, us of processor time a request, median us)."""
+    before = processor_s(who.process)
+    out = subprocess.run(["wrk", "-t1", "-c%d" % connections, "-d%d" % seconds, "--latency", "-s", lua,
+                          "http://127.0.0.1:%d/v1/eval" % who.port], capture_output=True, text=True, check=True).stdout
+    if "Non-2xx" in out:
+        raise RuntimeError(out)
+    count = int(re.search(r"(\d+) requests in", out).group(1))
+    number, unit = re.search(r"50%\s+([\d.]+)(us|ms|s)", out).groups()
+    return (float(re.search(r"Requests/sec:\s+([\d.]+)", out).group(1)),
+            (processor_s(who.process) - before) / count * 1e6,
+            float(number) * {"us": 1, "ms": 1e3, "s": 1e6}[unit])
+
+
+def measure(turns):
+    """Medians of load's three numbers, by (who, connections)."""
+    with tempfile.TemporaryDirectory() as directory, \
+            Server("--http-threads", str(THREADS), "--log-level", "info") as server:
+        _, headers, body = server.request("POST", "/v1/eval", BODY, JSON)
+        bare, lua = Bare(headers, body, directory), script(directory, server.token)
+        taken = {}
+        for _ in range(turns):
+            for connections in (32, 1):
+                for name, who in (("server", server), ("bare", bare)):
+                    taken.setdefault((name, connections), []).append(load(who, connections, lua))
+        bare.stop()
+    return {key: tuple(map(statistics.median, zip(*runs))) for key, runs in taken.items()}
+
+
+def table_of_requests(turns):
+    if shutil.which("wrk") is None:
+        return ["| target | what | |", "|---|---|---|", "| S6 | tiny requests | not measured: wrk is not installed |"]
+    m = measure(turns)
+    share = m["bare", 32][1] / m["server", 32][1]
+    lonely = m["server", 1][2]
+    return ["| target | connections | server | libmicrohttpd alone | | |", "|---|---|---|---|---|---|",
+            "| S6 | 32 | %.1f us of a core, %.0f/s | %.1f us, %.0f/s | %.0f %% | %s |" % (
+                m["server", 32][1], m["server", 32][0], m["bare", 32][1], m["bare", 32][0], share * 100,
+                "pass" if share >= SHARE else "MISSES"),
+            "| S6 | 1 | median %.0f us | median %.0f us | %.1f x | %s |" % (
+                lonely, m["bare", 1][2], lonely / m["bare", 1][2], "pass" if lonely <= LONELY_US else "MISSES")]
+
+
+if __name__ == "__main__":
+    print("\n".join(table_of_requests(int(sys.argv[1]) if len(sys.argv) > 1 else 7)))

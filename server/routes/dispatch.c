@@ -206,7 +206,14 @@ static int64_t usual_body_bytes(const services *s, const route_match *match)
                                                                   : s->config->upload_bytes_max;
 }
 
-enum { TRIED_BYTES_MAX = 4096 };
+/* Whether the connection's thread tries first: what has a key is committed, and waits. */
+static bool is_tried(const http_request *r, const route_match *match)
+{
+    enum { TRIED_BYTES_MAX = 4096 };
+
+    return (match->route->traits & ROUTE_TRIED) != 0 && match->repeat == NULL &&
+           r->body_length > 0 && r->body_length <= TRIED_BYTES_MAX;
+}
 
 static bool admit_to(services *s, http_request *r, route_match *match, error *err)
 {
@@ -219,16 +226,14 @@ static bool admit_to(services *s, http_request *r, route_match *match, error *er
         !check_body_media(r, match, err))
         return false;
     r->body_bytes_max = usual_body_bytes(s, match);
-    r->try_first =
-        (row->traits & ROUTE_TRIED) != 0 && r->body_length > 0 && r->body_length <= TRIED_BYTES_MAX;
     match->handle = row->handle;
     if (match->job == NULL && !repeat_open(s, r, &match->repeat, err))
         return false;
     if (match->job == NULL && (row->traits & ROUTE_DEFERS) != 0 && defer_is_asked(r)) {
         match->handle = defer_handle;
-        r->try_first = false;
         return defer_open(s, r, err);
     }
+    r->try_first = is_tried(r, match);
     return row->open == NULL || row->open(s, r, err);
 }
 

@@ -5,7 +5,6 @@ import http.client
 import json
 import os
 import sys
-import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -15,11 +14,17 @@ report = Report()
 FOREVER = "while_loop(lambda i: i >= 0, lambda i: (i + 1) % 7, 1)"
 
 
-def ask(s, program, **members):
-    """(status, answer) on a connection of its own."""
+def send(s, program, headers=None, **members):
+    """A connection of its own, on which the answer will come."""
     connection = http.client.HTTPConnection("127.0.0.1", s.port, timeout=60)
     connection.request("POST", "/v1/eval", json.dumps({"program": program, **members}),
-                       {"Authorization": "Bearer " + s.token, "Content-Type": "application/json"})
+                       {"Authorization": "Bearer " + s.token, "Content-Type": "application/json", **(headers or {})})
+    return connection
+
+
+def ask(s, program, headers=None, **members):
+    """(status, answer)"""
+    connection = send(s, program, headers, **members)
     answer = connection.getresponse()
     document = json.loads(answer.read())
     connection.close()
@@ -45,9 +50,10 @@ LARGE = [
     ("1 + 1", {"delete": ["v"]}),
     ("v + 1", {}),
     ("g(1)", {}),
+    ("2 + 2", {"headers": {"Idempotency-Key": "two"}}),
 ]
 
-with Server("--evaluations-max", "1", "--queue-time-max", "300ms", "--auth", "token") as s:
+with Server("--evaluations-max", "1", "--queue-time-max", "200ms", "--loop-iterations-max", "1000000000000") as s:
     report.check(s.eval("v = 1.5", store={"v": "v"})[0] == 200, "a variable is stored")
     report.check(s.json("PUT", "/v1/graphs/g", {"program": "x + 1", "inputs": {"x": {"dtype": "int64", "shape": []}}})[0] in (200, 201),
                  "a graph is stored")
@@ -60,8 +66,7 @@ with Server("--evaluations-max", "1", "--queue-time-max", "300ms", "--auth", "to
     report.check(ask(s, "1 +")[1]["code"] == "syntax-error", "errors are the worker's")
     report.check(ask(s, "nothing + 1")[1]["code"] == "unknown-name", "unknown names are, too")
 
-    long = threading.Thread(target=ask, args=(s, FOREVER), kwargs={"timeout_ms": 8000})
-    long.start()
+    long = send(s, FOREVER)
     end = time.monotonic() + 10
     while running(s) == 0 and time.monotonic() < end:
         time.sleep(0.01)
@@ -72,7 +77,9 @@ with Server("--evaluations-max", "1", "--queue-time-max", "300ms", "--auth", "to
         status, answer = ask(s, program, **members)
         report.check(answer.get("code") == "queue-timeout", "waits for a worker: %s: %s" % (program[:40], answer))
     report.check(running(s) == 1, "the long one ran all the time")
-    long.join()
+    long.close()
+    while running(s) > 0:
+        time.sleep(0.01)
     report.check(ask(s, "v + 1")[1]["result"]["data"] == 2.5, "nothing was deleted")
 
 sys.exit(report.end())

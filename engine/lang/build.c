@@ -113,13 +113,13 @@ static bool forget_place(error *err)
 }
 
 /* Runs a body; what it gives as a list of count values. */
-static bool run_body(tracer *tr, code *c, const lang_value **items, int *count, error *err)
+static bool run_body(tracer *tr, const code *c, const lang_value **items, int *count, error *err)
 {
     lang_value *v = arena_alloc(tr->arena, sizeof *v);
 
     tr->code = c;
     tr->root = NULL; /* nothing that is named inside is the program's */
-    if (!code_parse(c, strlen(c->text), true, err) || !tracer_run(tr, 0, (int)c->count, err))
+    if (!tracer_run(tr, 0, (int)c->count, err))
         return forget_place(err);
     *v = tr->returned ? tracer_pop(tr) : tr->result;
     *items = v->kind == LANG_TUPLE ? v->sequence->items : v;
@@ -139,6 +139,8 @@ bool lang_function_build(graph *g, const char *text, const char *const names[],
     tracer_init(&tr, g, &options);
     for (int i = 0; i < n; i++)
         tracer_bind(&tr, names[i], &values[i]);
+    if (!code_parse(&c, strlen(text), true, err))
+        return forget_place(err);
     if (!run_body(&tr, &c, &items, &given, err))
         return false;
     if (given != count)
@@ -159,18 +161,20 @@ bool lang_expand(graph *g, const op_def *op, const value *inputs, int count, con
                  error *err)
 {
     const lang_options options = {0};
-    code c = {.arena = g->arena, .text = op->lower};
+    const code *c = code_of_row(op->lower, err);
     const lang_value *items;
     tracer tr;
     int given;
 
+    if (c == NULL)
+        return forget_place(err);
     tracer_init(&tr, g, &options);
     for (int i = 0; i < op->param_count; i++) {
         const lang_value v = lang_of_param(tr.arena, &op->params[i], inputs, count, attrs);
 
         tracer_bind(&tr, op->params[i].name, &v);
     }
-    if (!run_body(&tr, &c, &items, &given, err))
+    if (!run_body(&tr, c, &items, &given, err))
         return false;
     for (int i = 0; i < given; i++) {
         value v;

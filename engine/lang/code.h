@@ -95,3 +95,7 @@ instruction *code_add(code *c, code_kind kind, long offset);
  * are set. A body, of a function, may end in a return. ERR_SYNTAX with the
  * place in the text otherwise. */
 bool code_parse(code *c, size_t length, bool is_body, error *err);
+
+/* The code of a body that a row has as its text, which lives as long as the process and so does
+ * the code: each is parsed once. NULL and ERR_SYNTAX if it cannot be. Thread-safe. */
+const code *code_of_row(const char *text, error *err);

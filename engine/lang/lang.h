@@ -18,7 +18,7 @@
  *
  * Reading order: lang.h, grammar.md, lexer.h, code.h, parser.c, statements.c,
  * scalar.h, tracer.h, evaluate.c, operators.c, names.c, attribute.c, call.c,
- * kept.c, bind.c, defined.c, builtin.c, derivative.c, index.c, convert.c, build.c;
+ * kept.c, bind.c, defined.c, builtin.c, derivative.c, index.c, convert.c, body.c, build.c;
  * dialect_tensor.c; print.c, show.c; key.c. */
 #pragma once
 

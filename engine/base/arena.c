@@ -179,13 +179,16 @@ char *arena_copy(arena *a, const char *text, size_t n)
 
 char *arena_format(arena *a, const char *format, ...)
 {
+    char small[128]; /* most are shorter, and are printed once */
     va_list args;
     char *text;
     int n;
 
     va_start(args, format);
-    n = vsnprintf(NULL, 0, format, args);
+    n = vsnprintf(small, sizeof small, format, args);
     va_end(args);
+    if (n < (int)sizeof small)
+        return arena_copy(a, small, (size_t)n);
     text = arena_alloc(a, (size_t)n + 1);
     va_start(args, format);
     vsnprintf(text, (size_t)n + 1, format, args);

@@ -144,6 +144,16 @@ void random_bytes(void *to, size_t n)
     }
 }
 
+/* Writes n bytes as digits. */
+static void write_hex(const uint8_t *bytes, size_t n, char *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        to[2 * i] = digits[bytes[i] >> 4];
+        to[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    to[2 * n] = '\0';
+}
+
 void random_hex(char *to, size_t n)
 {
     uint8_t bytes[64];
@@ -151,11 +161,20 @@ void random_hex(char *to, size_t n)
     if (n > sizeof bytes)
         n = sizeof bytes;
     random_bytes(bytes, n);
-    for (size_t i = 0; i < n; i++) {
-        to[2 * i] = digits[bytes[i] >> 4];
-        to[2 * i + 1] = digits[bytes[i] & 15];
+    write_hex(bytes, n, to);
+}
+
+void random_name(char *to)
+{
+    enum { AHEAD = 64 }; /* names */
+    static _Thread_local uint8_t bytes[AHEAD][RANDOM_NAME_DIGITS / 2];
+    static _Thread_local int left;
+
+    if (left == 0) {
+        random_bytes(bytes, sizeof bytes);
+        left = AHEAD;
     }
-    to[2 * n] = '\0';
+    write_hex(bytes[--left], sizeof bytes[0], to);
 }
 
 bool digest_equal(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES])

@@ -33,5 +33,10 @@ void random_bytes(void *to, size_t n);
 /* Writes 2 n random lower-case hexadecimal digits and a NUL. n is at most 64. */
 void random_hex(char *to, size_t n);
 
+/* Writes 24 such digits and a NUL: a name that no other has, but no secret. The system is asked
+ * once for many. */
+enum { RANDOM_NAME_DIGITS = 24 };
+void random_name(char *to);
+
 /* Whether two digests are equal, in a time that does not depend on them. */
 bool digest_equal(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES]);

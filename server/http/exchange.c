@@ -7,8 +7,6 @@
 #include "server/http/private.h"
 #include "server/http/uri.h"
 
-enum { ID_BYTES = 12 }; /* of a request id: 24 hexadecimal digits */
-
 exchange *exchange_of(http_request *r)
 {
     return (exchange *)(void *)r;
@@ -23,11 +21,11 @@ exchange *exchange_new(http_server *s, const char *target)
 {
     arena *a = arena_new();
     exchange *x = calloc(1, sizeof *x);
-    char *id = arena_alloc(a, 2 * ID_BYTES + 1);
+    char *id = arena_alloc(a, RANDOM_NAME_DIGITS + 1);
 
     if (x == NULL)
         abort();
-    random_hex(id, ID_BYTES);
+    random_name(id);
     x->request.arena = a;
     x->request.id = id;
     x->request.deadline_us = INT64_MAX;

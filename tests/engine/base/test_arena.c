@@ -59,6 +59,8 @@ static void arrays_grow_with_what_is_in_them(void **state)
     for (int i = 0; i < 10000; i++)
         assert_int_equal(list[i], i);
     assert_string_equal(arena_format(a, "%d-%s", 7, arena_copy(a, "abcdef", 3)), "7-abc");
+    for (int n = 120; n < 300; n += 1)
+        assert_int_equal(strlen(arena_format(a, "%*d", n, 7)), n);
     assert_true(arena_bytes(a) >= 40000);
     arena_free(a);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/secret.h"
 
@@ -129,6 +131,55 @@ static void random_hex_differs(void **state)
     assert_string_not_equal(a, b);
 }
 
+enum { NAMES = 200 };
+
+static void *draw_names(void *to)
+{
+    for (int i = 0; i < NAMES; i++)
+        random_name((char *)to + (size_t)i * (RANDOM_NAME_DIGITS + 1));
+    return NULL;
+}
+
+/* Of one thread, and of two. */
+static void random_names_differ(void **state)
+{
+    static char names[2 * NAMES][RANDOM_NAME_DIGITS + 1];
+    pthread_t other;
+
+    (void)state;
+    assert_int_equal(pthread_create(&other, NULL, draw_names, names[NAMES]), 0);
+    draw_names(names);
+    pthread_join(other, NULL);
+    for (int i = 0; i < 2 * NAMES; i++) {
+        assert_int_equal(strspn(names[i], "0123456789abcdef"), RANDOM_NAME_DIGITS);
+        assert_int_equal(strlen(names[i]), RANDOM_NAME_DIGITS);
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(names[i], names[k]);
+    }
+}
+
+static void dates_follow_each_other(void **state)
+{
+    static const struct {
+        int64_t us;
+        const char *text;
+    } dates[] = {{0, "1970-01-01T00:00:00.000Z"},
+                 {1709210096999999, "2024-02-29T12:34:56.999Z"},
+                 {1709210096005000, "2024-02-29T12:34:56.005Z"},
+                 {1709210097000000, "2024-02-29T12:34:57.000Z"},
+                 {0, "1970-01-01T00:00:00.000Z"}};
+    text t;
+
+    (void)state;
+    text_init(&t);
+    for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) {
+        t.length = 0;
+        clock_add_date_of(&t, dates[i].us);
+        assert_string_equal(t.bytes, dates[i].text);
+    }
+    text_clear(&t);
+}
+
 static void sha256_of_pieces_is_that_of_the_whole(void **state)
 {
     uint8_t bytes[300], whole[SHA256_BYTES], pieces[SHA256_BYTES];
@@ -158,6 +209,8 @@ int main(void)
         cmocka_unit_test(sha256_is_right),
         cmocka_unit_test(sha256_of_pieces_is_that_of_the_whole),
         cmocka_unit_test(random_hex_differs),
+        cmocka_unit_test(random_names_differ),
+        cmocka_unit_test(dates_follow_each_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,5 +45,8 @@ route_handle variable_attach;
 route_open bulk_open;
 route_handle variables_put;
 
+/* preview.c: what they look like */
+route_handle variable_preview;
+
 /* ops.c: which operations there are */
 route_handle ops_list, ops_one;

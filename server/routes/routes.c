@@ -156,6 +156,15 @@ static const route table[] = {
         .summary = "What is known of a variable besides its elements.",
     },
     {
+        .method = "GET", .pattern = "/v1/variables/{name}/preview", .handle = variable_preview,
+        .traits = ROUTE_WORKER, .gives = JSON " image/png", .gives_schema = "Preview",
+        .query = "kind max slice",
+        .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_REQUEST, ERR_INDEX, ERR_SHAPE, ERR_SHAPE_INVALID,
+                   ERR_INTEGRITY, ERR_PLAN_MEMORY},
+        .summary = "What a variable looks like, in a bounded answer: its first elements, or all of "
+                   "them gathered in cells.",
+    },
+    {
         .method = "GET", .pattern = "/v1/variables/{name}/attributes", .handle = attributes_get,
         .gives = JSON, .gives_schema = "Attributes",
         .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_INTEGRITY},

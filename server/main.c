@@ -254,6 +254,7 @@ static storage *open_storage(const config *c, error *err)
     options.names_max = c->variables_max;
     options.free_bytes_min = c->free_bytes_min;
     options.attach_roots = find_roots(c);
+    options.history = c->history;
     if (c->data_bytes_max < options.bytes_max)
         options.bytes_max = c->data_bytes_max;
     return storage_open(&options, err);

@@ -184,6 +184,61 @@ static bool store_entry(storage *s, const change *c, const entry *old, const ent
            store_name(s, e, err);
 }
 
+/* ---- Older versions ------------------------------------------------------------------- */
+
+/* Whether the value that a change takes from a name is kept. */
+static bool is_kept(const batch *b, const entry *old, const entry *e)
+{
+    return b->storage->options.history > 0 && old->kind == ENTRY_VARIABLE &&
+           !old->content->is_volatile && !e->content->is_volatile;
+}
+
+/* Removes older versions, from one downwards as long as there are any. */
+static bool drop_versions(batch *b, const char *name, int64_t version, error *err)
+{
+    bool ok = true, found = true;
+
+    for (; ok && found && version > 0; version--) {
+        char *hidden = version_name(name, version);
+        const entry *e = names_find(b->names, hidden);
+
+        found = e != NULL;
+        if (found) {
+            ok = index_delete_name(b->storage->index, hidden, err) && doom(b, e->content, err);
+            b->count[ENTRY_HIDDEN]--;
+            b->names = names_remove_take(b->names, hidden);
+        }
+        free(hidden);
+    }
+    return ok;
+}
+
+/* Versions are kept without gaps: what is older than one that is not kept goes too. */
+static bool forget_versions(batch *b, const entry *old, error *err)
+{
+    return old->kind != ENTRY_VARIABLE || drop_versions(b, old->name, old->version - 1, err);
+}
+
+/* Keeps the value of old under a hidden name, and gives up what is too old. */
+static bool keep_version(batch *b, const entry *old, error *err)
+{
+    char *hidden = version_name(old->name, old->version);
+    entry *e = entry_new(hidden, ENTRY_HIDDEN);
+    bool ok;
+
+    free(hidden);
+    e->version = old->version;
+    e->commit = old->commit;
+    e->created_us = old->created_us;
+    e->modified_us = old->modified_us;
+    e->content = content_ref(old->content);
+    ok = store_name(b->storage, e, err) &&
+         drop_versions(b, old->name, old->version - b->storage->options.history, err);
+    b->names = names_put_take(b->names, e);
+    b->count[ENTRY_HIDDEN]++;
+    return ok;
+}
+
 static bool put(batch *b, const change *c, const entry *old, commit_name *result, error *err)
 {
     entry *e = entry_after(b, c, old);
@@ -192,7 +247,8 @@ static bool put(batch *b, const change *c, const entry *old, commit_name *result
     redeem(b, c->content);
     redeem(b, c->attributes);
     if (ok && old != NULL && old->content != e->content)
-        ok = doom(b, old->content, err);
+        ok = is_kept(b, old, e) ? keep_version(b, old, err)
+                                : doom(b, old->content, err) && forget_versions(b, old, err);
     if (ok && old != NULL && old->attributes != e->attributes)
         ok = doom(b, old->attributes, err);
     *result = (commit_name){.name = c->name, .created = old == NULL, .version = e->version};
@@ -204,7 +260,8 @@ static bool put(batch *b, const change *c, const entry *old, commit_name *result
 static bool remove_name(batch *b, const change *c, const entry *old, commit_name *result,
                         error *err)
 {
-    bool ok = old->content->is_volatile || index_delete_name(b->storage->index, c->name, err);
+    bool ok = (old->content->is_volatile || index_delete_name(b->storage->index, c->name, err)) &&
+              forget_versions(b, old, err);
 
     ok = ok && doom(b, old->content, err) && doom(b, old->attributes, err);
     *result = (commit_name){.name = c->name, .deleted = true, .version = old->version};

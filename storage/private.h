@@ -113,6 +113,9 @@ const char *entry_kind_name(entry_kind kind);
 /* Says of which entry an error tells; returns false. */
 bool entry_damaged(const entry *e, const error *why, error *err);
 
+/* The hidden name of an older version; to be freed. */
+char *version_name(const char *name, int64_t version);
+
 /* Whether a name is the server's own. */
 bool name_is_hidden(const char *name);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,47 @@ void snapshot_unref(snapshot *n)
 int64_t snapshot_commit(const snapshot *n)
 {
     return n->commit;
+}
+
+char *version_name(const char *name, int64_t version)
+{
+    text t;
+
+    text_init(&t);
+    text_addf(&t, ".versions/%s/%019" PRId64, name, version);
+    return text_take(&t);
+}
+
+static const entry *older_version(const snapshot *n, const char *name, int64_t version)
+{
+    char *hidden = version_name(name, version);
+    const entry *e = snapshot_find(n, hidden);
+
+    free(hidden);
+    return e;
+}
+
+const entry *snapshot_find_version(const snapshot *n, const char *name, int64_t version)
+{
+    const entry *e = snapshot_find(n, name);
+
+    if (e == NULL || e->kind != ENTRY_VARIABLE || version <= 0)
+        return NULL;
+    return e->version == version ? e : older_version(n, name, version);
+}
+
+size_t snapshot_versions(const snapshot *n, const char *name, int64_t before, const entry **found,
+                         size_t room)
+{
+    size_t count = 0;
+
+    for (int64_t v = before - 1; v > 0 && count < room; v--) {
+        found[count] = older_version(n, name, v);
+        if (found[count] == NULL)
+            break; /* versions are kept without gaps */
+        count++;
+    }
+    return count;
 }
 
 int64_t snapshot_count(const snapshot *n, entry_kind kind)

@@ -61,6 +61,7 @@ typedef struct storage_options {
     int64_t free_bytes_min;   /* what is left free on the disk: the smaller of this and 5 % */
     int64_t cache_bytes_max;  /* of inline values kept in memory */
     int64_t wal_bytes_max;    /* of the index's log before it is worked in */
+    int64_t history;          /* older versions of each variable that are kept */
     const char *attach_roots; /* directories below which files may be attached, with commas */
     vfs *vfs;                 /* the system, or what a test puts in its place */
     /* Called by the writer thread before it commits to the index; for tests that
@@ -138,6 +139,15 @@ typedef struct entry {
 
 /* The entry of a name, NULL if there is none. Variables and graphs share names. */
 const entry *snapshot_find(const snapshot *n, const char *name);
+
+/* A version of a variable: the present one, or an older one that is kept (storage_options).
+ * NULL if there is none. The older ones go with the variable. */
+const entry *snapshot_find_version(const snapshot *n, const char *name, int64_t version);
+
+/* Finds up to room older versions of a variable before a version, the newest first; returns how
+ * many. */
+size_t snapshot_versions(const snapshot *n, const char *name, int64_t before, const entry **found,
+                         size_t room);
 
 /* How many names of one kind there are, or begin with prefix; the latter takes time for each. */
 int64_t snapshot_count(const snapshot *n, entry_kind kind);

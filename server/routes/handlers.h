@@ -45,6 +45,9 @@ route_handle variable_attach;
 route_open bulk_open;
 route_handle variables_put;
 
+/* variable_meta.c: older versions of them */
+route_handle variable_versions;
+
 /* preview.c: what they look like */
 route_handle variable_preview;
 

@@ -103,7 +103,7 @@ static const route table[] = {
     {
         .method = "GET", .pattern = "/v1/variables/{name}", .handle = variable_get,
         .traits = ROUTE_WORKER, .gives = TENSORS " text/csv", .gives_schema = "TensorObject",
-        .query = "slice format",
+        .query = "slice format version",
         .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_INDEX, ERR_VALUE, ERR_SHAPE_INVALID, ERR_RANGE,
                    ERR_INTEGRITY},
         .summary = "The tensor of a name, or the part of it that a slice names.",
@@ -154,6 +154,12 @@ static const route table[] = {
         .gives = JSON, .gives_schema = "Variable",
         .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_INTEGRITY},
         .summary = "What is known of a variable besides its elements.",
+    },
+    {
+        .method = "GET", .pattern = "/v1/variables/{name}/versions", .handle = variable_versions,
+        .gives = JSON, .gives_schema = "Versions", .query = "limit cursor",
+        .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_REQUEST},
+        .summary = "The versions of a variable that are kept, the newest first.",
     },
     {
         .method = "GET", .pattern = "/v1/variables/{name}/preview", .handle = variable_preview,

@@ -57,6 +57,30 @@ const entry *stored_find(const snapshot *n, entry_kind kind, const char *name, e
     return NULL;
 }
 
+const entry *stored_find_version(const http_request *r, const snapshot *n, const char *name,
+                                 error *err)
+{
+    const entry *e = stored_find(n, ENTRY_VARIABLE, name, err);
+    const char *said = http_query(r, "version");
+    char *end;
+    int64_t version;
+
+    if (e == NULL || said == NULL)
+        return e;
+    version = strtoll(said, &end, 10);
+    if (*said == '\0' || *end != '\0' || version < 1) {
+        error_set(err, ERR_REQUEST, "version is a number from 1 on, not '%.40s'.", said);
+        return NULL;
+    }
+    e = snapshot_find_version(n, name, version);
+    if (e == NULL)
+        error_set(err, ERR_NOT_FOUND,
+                  "There is no version %" PRId64 " of '%s'; /v1/variables/%s/versions lists those "
+                  "that are kept (--history).",
+                  version, name, name);
+    return e;
+}
+
 bool stored_durability(const http_request *r, durability *result, error *err)
 {
     static const char *const words[] = {[DURABILITY_DISK] = "disk",

@@ -11,6 +11,10 @@ const char *stored_name(const http_request *r, error *err);
 /* The variable, or graph, of a name. NULL and ERR_NOT_FOUND with the nearest name. */
 const entry *stored_find(const snapshot *n, entry_kind kind, const char *name, error *err);
 
+/* The same of a variable, or the older version of it that ?version= names. */
+const entry *stored_find_version(const http_request *r, const snapshot *n, const char *name,
+                                 error *err);
+
 /* The nearest stored name of a kind, in a; NULL if none is near. Looks at a bounded
  * number. */
 const char *stored_nearest(const snapshot *n, entry_kind kind, const char *name, arena *a);

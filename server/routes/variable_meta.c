@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/routes/variable_meta.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
 #include "engine/base/clock.h"
 #include "server/routes/answer.h"
 #include "server/routes/bulk.h"
@@ -149,6 +152,69 @@ bool variable_meta(services *s, http_request *r, error *err)
 
     snapshot_unref(n);
     return ok;
+}
+
+/* ---- GET /v1/variables/{name}/versions ------------------------------------------------------- */
+
+static void add_version(json_writer *w, const entry *e)
+{
+    shape shape;
+
+    entry_shape(e, &shape);
+    json_begin(w, NULL, '{');
+    json_int(w, "version", e->version);
+    json_int(w, "commit", e->commit);
+    stored_add_time(w, "modified", e->modified_us);
+    json_string(w, "dtype", dtype_name(entry_dtype(e)));
+    add_shape(w, &shape);
+    json_int(w, "nbytes", entry_nbytes(e));
+    json_end(w, '}');
+}
+
+/* The versions before one, the newest first; the present one comes first of all. */
+static void answer_versions(http_request *r, const snapshot *n, const entry *e, int64_t before,
+                            size_t limit)
+{
+    const entry **page = arena_array(r->arena, limit + 2, sizeof *page);
+    size_t count = 0;
+    text body;
+    json_writer w = json_to(&body, false);
+
+    if (before > e->version)
+        page[count++] = e;
+    count += snapshot_versions(n, e->name, before > e->version ? e->version : before, page + count,
+                               limit + 1 - count);
+    text_init(&body);
+    json_begin(&w, NULL, '{');
+    json_string(&w, "name", e->name);
+    json_begin(&w, "versions", '[');
+    for (size_t i = 0; i < count && i < limit; i++)
+        add_version(&w, page[i]);
+    json_end(&w, ']');
+    if (count > limit)
+        json_string(&w, "cursor", arena_format(r->arena, "%" PRId64, page[limit - 1]->version));
+    else
+        json_string(&w, "cursor", NULL);
+    json_end(&w, '}');
+    text_add_char(&body, '\n');
+    answer_text(r, 200, "application/json", &body);
+}
+
+bool variable_versions(services *s, http_request *r, error *err)
+{
+    const char *name = stored_name(r, err), *cursor = http_query(r, "cursor");
+    size_t limit;
+    snapshot *n;
+    const entry *e;
+
+    if (name == NULL || !stored_limit(r, &limit, err))
+        return false;
+    n = storage_snapshot(s->storage);
+    e = stored_find(n, ENTRY_VARIABLE, name, err);
+    if (e != NULL)
+        answer_versions(r, n, e, cursor == NULL ? INT64_MAX : strtoll(cursor, NULL, 10), limit);
+    snapshot_unref(n);
+    return e != NULL;
 }
 
 /* ---- GET /v1/variables ----------------------------------------------------------------------- */

@@ -45,13 +45,14 @@ static bool take_part(services *s, const http_request *r, const entry *e, const 
 static bool answer_part(services *s, http_request *r, const entry *e, const tensor *part,
                         error *err)
 {
+    const char *name = route_capture(r, "name"); /* an older version has another */
     const wire_format format = answer_format(r);
     bool done = false;
 
     if (!ranges_answer(r, format, part, stored_range_holds(s, r, e, wire_format_name(format)),
                        &done, err))
         return false;
-    if (!done && !answer_tensor(r, format, e->name, part, err))
+    if (!done && !answer_tensor(r, format, name, part, err))
         return false;
     if (buffer_is_lost(part->buf))
         return error_set(err, ERR_INTEGRITY, "The file of '%s' could not be read.", e->name);
@@ -83,7 +84,7 @@ bool variable_get(services *s, http_request *r, error *err)
 {
     const char *name = stored_name(r, err);
     snapshot *n = name != NULL ? storage_snapshot(s->storage) : NULL;
-    const entry *e = n != NULL ? stored_find(n, ENTRY_VARIABLE, name, err) : NULL;
+    const entry *e = n != NULL ? stored_find_version(r, n, name, err) : NULL;
     bool ok = e != NULL;
 
     if (ok) {

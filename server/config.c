@@ -337,7 +337,7 @@ static bool take_plain_flag(config *c, const flag *f)
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         if (!flag_is(f, plain[i].name))
             continue;
-        if (c->command == COMMAND_SERVE)
+        if (c->command < COMMAND_HELP)
             c->command = plain[i].command;
         return true;
     }
@@ -392,16 +392,56 @@ static const char *chosen_file(int argc, char **argv)
     return NULL;
 }
 
+/* A row of commands.def. */
+static const struct command {
+    const char *word, *operands, *doc;
+} commands[] = {
+#define COMMAND(id, word, operands, doc) {word, operands, doc},
+#include "server/commands.def"
+#undef COMMAND
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+/* The command that a word names; COMMANDS: none. */
+static int find_command(const char *word)
+{
+    int i = 0;
+
+    while (i < COMMANDS && strcmp(commands[i].word, word) != 0)
+        i++;
+    return i;
+}
+
+/* Takes the words at the beginning that are no flags; returns where the flags begin. */
+static int take_command(config *c, int argc, char **argv, error *err)
+{
+    const int command = argc > 1 ? find_command(argv[1]) : COMMANDS;
+    const bool has_operand = command < COMMANDS && commands[command].operands[0] != '\0';
+
+    if (command == COMMANDS)
+        return 1;
+    c->command = (config_command)command;
+    if (!has_operand)
+        return 2;
+    if (argc < 3 || strncmp(argv[2], "--", 2) == 0)
+        error_set(err, ERR_VALUE, "say which: tensord %s %s", argv[1], commands[command].operands);
+    else
+        c->operand = argv[2];
+    return 3;
+}
+
 static bool take_arguments(config *c, int argc, char **argv, error *err)
 {
-    bool serve = argc > 1 && strcmp(argv[1], "serve") == 0;
+    const int first = take_command(c, argc, argv, err);
 
+    if (error_is_set(err))
+        return false;
     if (argc < 2)
         c->command = COMMAND_HELP;
-    for (int i = serve ? 2 : 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+    for (int i = first; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (!take_argument(c, argc, argv, &i, err))
             return false;
-    if (!serve && argc >= 2 && c->command == COMMAND_SERVE)
+    if (first == 1 && argc >= 2 && c->command == COMMAND_SERVE)
         return error_set(err, ERR_VALUE, "say what to do: tensord serve");
     return true;
 }
@@ -542,7 +582,12 @@ void config_add_help(text *to)
              "\n"
              "tensord computes with tensors for any HTTP client.\n"
              "\n"
-             "Settings:\n");
+             "Commands:\n");
+    for (int i = 0; i < COMMANDS; i++)
+        text_addf(to, "  %-34s %s\n",
+                  arena_format(a, "%s %s", commands[i].word, commands[i].operands),
+                  commands[i].doc);
+    text_add(to, "\nSettings:\n");
     for (int i = 0; i < CONFIG_SETTINGS; i++)
         if (rows[i].error == ERR_NONE)
             add_flag_help(a, &rows[i], to);

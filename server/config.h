@@ -37,7 +37,9 @@ enum {
 
 /* What the command line asks for. */
 typedef enum config_command {
-    COMMAND_SERVE,
+#define COMMAND(id, word, operands, doc) COMMAND_##id,
+#include "server/commands.def"
+#undef COMMAND
     COMMAND_HELP,
     COMMAND_VERSION,
     COMMAND_PRINT_CONFIG,
@@ -53,6 +55,7 @@ typedef struct config {
 #undef CHOICE
 #undef LIMIT
     config_command command;
+    const char *operand;                 /* of the command; NULL: it has none */
     const char *api_directory;           /* of COMMAND_WRITE_API */
     const char *source[CONFIG_SETTINGS]; /* who said so: "default", "flag", .. */
     arena *arena;

@@ -14,6 +14,7 @@
 #include "engine/lang/lang.h"
 #include "engine/tensor/buffer.h"
 #include "server/config.h"
+#include "server/maintain.h"
 #include "server/openapi/openapi.h"
 #include "server/routes/defer.h"
 #include "server/routes/repeat.h"
@@ -222,44 +223,6 @@ static int serve_with(services *s, auth *a, const endpoint *e, const sigset_t *s
     return EXIT_SUCCESS;
 }
 
-/* The directories of --attach-root, each also by the path that no link is in. */
-static const char *find_roots(const config *c)
-{
-    text roots;
-    const char *found;
-
-    text_init(&roots);
-    text_add(&roots, c->attach_root);
-    for (const char *at = c->attach_root; *at != '\0';) {
-        const size_t n = strcspn(at, ",");
-        char *real = realpath(arena_copy(c->arena, at, n), NULL);
-
-        if (real != NULL)
-            text_addf(&roots, ",%s", real);
-        else
-            log_message(LOG_WARN, "attach-root: %.*s cannot be found", (int)n, at);
-        free(real);
-        at += n + (at[n] == ',');
-    }
-    found = text_copy(&roots, c->arena);
-    text_clear(&roots);
-    return found;
-}
-
-/* Opens the data directory; its lock is ours from then on. */
-static storage *open_storage(const config *c, error *err)
-{
-    storage_options options = storage_options_default(c->data);
-
-    options.names_max = c->variables_max;
-    options.free_bytes_min = c->free_bytes_min;
-    options.attach_roots = find_roots(c);
-    options.history = c->history;
-    if (c->data_bytes_max < options.bytes_max)
-        options.bytes_max = c->data_bytes_max;
-    return storage_open(&options, err);
-}
-
 static jobs *open_jobs(services *s)
 {
     const jobs_options options = {
@@ -288,7 +251,7 @@ static int serve(const config *c)
     umask(077);
     if (!read_endpoint(c->listen, &e, &err) || !check_exposure(c, &e, &err))
         return fail(EXIT_USAGE, &err);
-    s.storage = open_storage(c, &err);
+    s.storage = maintain_open(c, &err);
     if (s.storage == NULL)
         return fail(err.kind == ERR_CONFLICT ? EXIT_BUSY : EXIT_FAILED, &err);
     a = auth_open(&options, &err);
@@ -329,6 +292,8 @@ int main(int argc, char **argv)
 
     if (!config_load(&c, argc, argv, &err)) {
         code = fail(EXIT_USAGE, &err);
+    } else if (c.command > COMMAND_SERVE && c.command < COMMAND_HELP) {
+        code = maintain(&c);
     } else if (c.command != COMMAND_SERVE) {
         code = run_other_command(&c);
     } else {

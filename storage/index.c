@@ -398,6 +398,21 @@ bool index_check(name_index *ix, bool full, error *err)
     return !error_is_set(err);
 }
 
+bool index_compact(name_index *ix, error *err)
+{
+    return run(ix, SQL_VACUUM, err) && index_checkpoint(ix, true, err);
+}
+
+bool index_copy(name_index *ix, const char *path, error *err)
+{
+    sqlite3_stmt *s = statement(ix, SQL_COPY, err);
+
+    if (s == NULL)
+        return false;
+    sqlite3_bind_text(s, 1, path, -1, SQLITE_STATIC);
+    return finish(ix, s, err);
+}
+
 /* ---- Reading ----------------------------------------------------------------------------- */
 
 static const char *column_text(sqlite3_stmt *s, int column)

@@ -54,6 +54,12 @@ bool index_bytes(name_index *ix, int64_t *bytes, error *err);
 /* Checks that the file is sound, in full or quickly. ERR_INTEGRITY if not. */
 bool index_check(name_index *ix, bool full, error *err);
 
+/* Writes the index anew without gaps; outside of begin and commit. */
+bool index_compact(name_index *ix, error *err);
+
+/* Writes a copy of the index to a file that does not exist. */
+bool index_copy(name_index *ix, const char *path, error *err);
+
 /* ---- Reading --------------------------------------------------------------------- */
 
 /* Calls each for every row in the order of the names until it returns false. */

@@ -205,6 +205,7 @@ struct storage {
     _Atomic int64_t bytes; /* of all contents that are stored or being stored */
     _Atomic int64_t commits, syncs;
     int64_t strays;
+    _Atomic int backups; /* that are made; no file is removed meanwhile */
 
     pthread_mutex_t index_lock;
     name_index *index;

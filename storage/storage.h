@@ -33,7 +33,7 @@
  *
  * Reading order: storage.h, private.h, names.h, content.c, entry.c,
  * incoming.c, generation.c, place.c, txn.c, commit.h, writer.c, index.h, datadir.h, open.c,
- * sweep.c. */
+ * sweep.c, care.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -99,6 +99,27 @@ typedef struct storage_figures {
 } storage_figures;
 
 void storage_figures_get(storage *s, storage_figures *result);
+
+/* ---- Care ------------------------------------------------------------------------ */
+
+/* What storage_check found. */
+typedef struct storage_findings {
+    int64_t names, bytes, damaged;
+} storage_findings;
+
+/* Reads everything and compares it with its checksums. Tells each thing that is damaged, by its
+ * name, why. False and ERR_INTEGRITY if the index itself is damaged. Others may go on using s. */
+bool storage_check(storage *s, void (*tell)(void *context, const char *name, const error *why),
+                   void *context, storage_findings *findings, error *err);
+
+/* Writes a copy of all that is committed to a directory that does not exist yet: a data directory
+ * of its own, whose arrays are hard links where that is possible. Others may go on using s.
+ * ERR_VALUE if the directory cannot be made, ERR_DISK, ERR_STORAGE; what was written stays then,
+ * without VERSION. */
+bool storage_backup(storage *s, const char *path, error *err);
+
+/* Writes the index anew without gaps. */
+bool storage_compact(storage *s, error *err);
 
 /* ---- Snapshots --------------------------------------------------------------- */
 

@@ -219,8 +219,9 @@ void *writer_main(void *argument)
         pthread_mutex_lock(&s->lock);
         wait_for_work(s);
         transactions = take_waiting(s);
-        garbage = s->garbage;
-        s->garbage = NULL;
+        garbage = s->backups > 0 ? NULL : s->garbage;
+        if (garbage != NULL)
+            s->garbage = NULL;
         closing = s->closing && s->first_waiting == NULL;
         pthread_mutex_unlock(&s->lock);
         const bool idle = transactions == NULL && garbage == NULL;

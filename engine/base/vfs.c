@@ -128,6 +128,12 @@ static int real_rename(vfs *v, int from_directory, const char *from, int to_dire
     return renameat(from_directory, from, to_directory, to);
 }
 
+static int real_link(vfs *v, int from_directory, const char *from, int to_directory, const char *to)
+{
+    (void)v;
+    return linkat(from_directory, from, to_directory, to, 0);
+}
+
 static int real_remove(vfs *v, int directory, const char *name)
 {
     (void)v;
@@ -175,6 +181,7 @@ vfs *vfs_real(void)
         .unmap = real_unmap,
         .make_directory = real_make_directory,
         .rename = real_rename,
+        .link = real_link,
         .remove = real_remove,
         .list = real_list,
     };

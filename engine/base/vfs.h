@@ -55,6 +55,8 @@ struct vfs {
 
     int (*make_directory)(vfs *v, int directory, const char *name);
     int (*rename)(vfs *v, int from_directory, const char *from, int to_directory, const char *to);
+    /* Gives a file a second name, in another directory. */
+    int (*link)(vfs *v, int from_directory, const char *from, int to_directory, const char *to);
     int (*remove)(vfs *v, int directory, const char *name);
     /* Calls each for every name in the directory but . and .., until it returns
      * false. */

@@ -184,6 +184,16 @@ static int faulty_rename(vfs *v, int from_directory, const char *from, int to_di
                : f->real->rename(f->real, from_directory, from, to_directory, to);
 }
 
+static int faulty_link(vfs *v, int from_directory, const char *from, int to_directory,
+                       const char *to)
+{
+    faulty_vfs *f = of(v);
+
+    return gate(f, "link", to) != 0
+               ? -1
+               : f->real->link(f->real, from_directory, from, to_directory, to);
+}
+
 static int faulty_remove(vfs *v, int directory, const char *name)
 {
     faulty_vfs *f = of(v);
@@ -233,6 +243,7 @@ void faulty_init(faulty_vfs *f)
         .unmap = faulty_unmap,
         .make_directory = faulty_make_directory,
         .rename = faulty_rename,
+        .link = faulty_link,
         .remove = faulty_remove,
         .list = faulty_list,
         .foreign = faulty_foreign,

@@ -417,17 +417,18 @@ static int take_command(config *c, int argc, char **argv, error *err)
 {
     const int command = argc > 1 ? find_command(argv[1]) : COMMANDS;
     const bool has_operand = command < COMMANDS && commands[command].operands[0] != '\0';
+    int i = 2;
 
     if (command == COMMANDS)
         return 1;
     c->command = (config_command)command;
-    if (!has_operand)
-        return 2;
-    if (argc < 3 || strncmp(argv[2], "--", 2) == 0)
+    while (has_operand && i < argc && i - 2 < CONFIG_OPERANDS && strncmp(argv[i], "--", 2) != 0) {
+        c->operands[i - 2] = argv[i];
+        i++;
+    }
+    if (has_operand && i == 2)
         error_set(err, ERR_VALUE, "say which: tensord %s %s", argv[1], commands[command].operands);
-    else
-        c->operand = argv[2];
-    return 3;
+    return i;
 }
 
 static bool take_arguments(config *c, int argc, char **argv, error *err)

@@ -17,6 +17,7 @@
 #include "engine/base/text.h"
 
 enum { CONFIG_NONE = INT64_MAX }; /* of a limit set to "none" */
+enum { CONFIG_OPERANDS = 4 };
 
 typedef const char *config_TEXT;
 typedef const char *config_LIST;
@@ -55,9 +56,9 @@ typedef struct config {
 #undef CHOICE
 #undef LIMIT
     config_command command;
-    const char *operand;                 /* of the command; NULL: it has none */
-    const char *api_directory;           /* of COMMAND_WRITE_API */
-    const char *source[CONFIG_SETTINGS]; /* who said so: "default", "flag", .. */
+    const char *operands[CONFIG_OPERANDS]; /* of the command; NULL: there is none */
+    const char *api_directory;             /* of COMMAND_WRITE_API */
+    const char *source[CONFIG_SETTINGS];   /* who said so: "default", "flag", .. */
     arena *arena;
 } config;
 

@@ -12,6 +12,7 @@
 
 #include "engine/base/log.h"
 #include "engine/base/text.h"
+#include "server/auth/tokens.h"
 
 enum { EXIT_DAMAGED = 1, EXIT_IN_USE = 3 };
 
@@ -84,7 +85,7 @@ static int do_with(storage *s, const config *c)
 
     switch (c->command) {
     case COMMAND_BACKUP:
-        return storage_backup(s, c->operand, &err) ? EXIT_SUCCESS : fail(&err);
+        return storage_backup(s, c->operands[0], &err) ? EXIT_SUCCESS : fail(&err);
     case COMMAND_COMPACT:
         return storage_compact(s, &err) ? EXIT_SUCCESS : fail(&err);
     default:
@@ -100,11 +101,11 @@ static int restore(const config *c)
     storage *s;
     int code;
 
-    if (access(c->operand, R_OK) != 0) {
-        error_set(&err, ERR_VALUE, "%s: %s", c->operand, strerror(errno));
+    if (access(c->operands[0], R_OK) != 0) {
+        error_set(&err, ERR_VALUE, "%s: %s", c->operands[0], strerror(errno));
         return fail(&err);
     }
-    from.data = c->operand;
+    from.data = c->operands[0];
     s = maintain_open(&from, &err);
     if (s == NULL)
         return fail(&err);
@@ -120,6 +121,46 @@ static int restore(const config *c)
     return code;
 }
 
+/* ---- Tokens --------------------------------------------------------------------------- */
+
+static bool create_token(const config *c, text *out, error *err)
+{
+    const char *scopes = c->operands[2] == NULL ? "read,eval,write" : c->operands[2];
+    const int64_t days = c->operands[3] == NULL ? 0 : strtoll(c->operands[3], NULL, 10);
+    char token[SHA256_DIGITS + 1];
+
+    if (days < 0 || days > 36500 || (c->operands[3] != NULL && days == 0))
+        return error_set(err, ERR_VALUE, "a token lasts 1 to 36500 days, not '%s'", c->operands[3]);
+    if (!tokens_create(c->data, c->operands[1], scopes, days, token, err))
+        return false;
+    text_addf(out, "%s\n", token);
+    return true;
+}
+
+/* Works beside a server that runs. */
+static int change_tokens(const config *c)
+{
+    const char *what = c->operands[0], *name = c->operands[1];
+    error err = {0};
+    text out;
+    bool ok;
+
+    text_init(&out);
+    text_add(&out, "");
+    if (strcmp(what, "list") == 0)
+        ok = tokens_add_list(c->data, &out, &err);
+    else if (strcmp(what, "create") == 0 && name != NULL)
+        ok = create_token(c, &out, &err);
+    else if (strcmp(what, "revoke") == 0 && name != NULL)
+        ok = tokens_revoke(c->data, name, &err);
+    else
+        ok = error_set(&err, ERR_VALUE,
+                       "say what: tensord token create NAME [SCOPES [DAYS]], list or revoke NAME");
+    fputs(out.bytes, stdout);
+    text_clear(&out);
+    return ok ? EXIT_SUCCESS : fail(&err);
+}
+
 int maintain(const config *c)
 {
     error err = {0};
@@ -128,6 +169,8 @@ int maintain(const config *c)
 
     umask(077);
     log_set_level(LOG_WARN);
+    if (c->command == COMMAND_TOKEN)
+        return change_tokens(c);
     if (c->command == COMMAND_RESTORE)
         return restore(c);
     if (access(c->data, F_OK) != 0) {

@@ -2,13 +2,17 @@
 #include "server/auth/auth.h"
 
 #include <arpa/inet.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
+#include "engine/base/log.h"
 #include "engine/base/secret.h"
 #include "server/auth/token.h"
+#include "server/auth/tokens.h"
 
 struct auth {
     bool token;
@@ -16,6 +20,11 @@ struct auth {
     char *allow_hosts;
     char curl_path[256]; /* shown in the 401: curl -K this */
     int port;
+    char *data, *tokens_path;
+    pthread_mutex_t lock; /* over all below */
+    token_list tokens;
+    struct timespec seen; /* when their file was changed */
+    ino_t seen_inode;
 };
 
 auth *auth_open(const auth_options *options, error *err)
@@ -27,6 +36,10 @@ auth *auth_open(const auth_options *options, error *err)
         abort();
     a->token = options->token;
     a->allow_hosts = strdup(options->allow_hosts);
+    a->data = strdup(options->data);
+    if (asprintf(&a->tokens_path, "%s/tokens", options->data) < 0)
+        abort();
+    pthread_mutex_init(&a->lock, NULL);
     snprintf(a->curl_path, sizeof a->curl_path, "%s/curl", options->data);
     if (!token_load(options->data, token, err)) {
         auth_close(a);
@@ -41,6 +54,10 @@ void auth_close(auth *a)
 {
     if (a == NULL)
         return;
+    tokens_clear(&a->tokens);
+    pthread_mutex_destroy(&a->lock);
+    free(a->tokens_path);
+    free(a->data);
     free(a->allow_hosts);
     free(a);
 }
@@ -173,11 +190,47 @@ bool auth_check_origin(const auth *a, const char *host, const char *origin, cons
 
 /* ---- Token ------------------------------------------------------------------ */
 
-bool auth_check_token(const auth *a, const char *authorization, error *err)
+/* Reads the tokens again if their file has changed. A file that cannot be read lets nobody in. */
+static void look_again(auth *a)
+{
+    struct stat found = {0};
+    error err = {0};
+
+    stat(a->tokens_path, &found);
+    if (found.st_mtim.tv_sec == a->seen.tv_sec && found.st_mtim.tv_nsec == a->seen.tv_nsec &&
+        found.st_ino == a->seen_inode)
+        return;
+    a->seen = found.st_mtim;
+    a->seen_inode = found.st_ino;
+    tokens_clear(&a->tokens);
+    if (!tokens_read(a->data, &a->tokens, &err))
+        log_message(LOG_ERROR, "%s", err.detail);
+}
+
+/* Whose token has a digest. */
+static bool find_caller(auth *a, const uint8_t digest[SHA256_BYTES], caller *who)
+{
+    const token_row *row;
+
+    if (digest_equal(digest, a->digest)) {
+        *who = (caller){.scopes = SCOPE_ALL};
+        return true;
+    }
+    pthread_mutex_lock(&a->lock);
+    look_again(a);
+    row = tokens_find(&a->tokens, digest);
+    if (row != NULL)
+        *who = row->caller;
+    pthread_mutex_unlock(&a->lock);
+    return row != NULL;
+}
+
+bool auth_check_token(auth *a, const char *authorization, caller *who, error *err)
 {
     const char *bearer = authorization == NULL ? NULL : behind_scheme(authorization, "Bearer ");
     uint8_t digest[SHA256_BYTES];
 
+    *who = (caller){.scopes = SCOPE_ALL};
     if (!a->token)
         return true;
     if (bearer == NULL)
@@ -186,10 +239,26 @@ bool auth_check_token(const auth *a, const char *authorization, error *err)
                          "holds it.",
                          a->curl_path);
     sha256(bearer, strlen(bearer), digest);
-    if (!digest_equal(digest, a->digest))
-        return error_set(err, ERR_UNAUTHORIZED,
-                         "The token is not the one of this server; it is in the file token of the "
-                         "data directory, and curl -K %s sends it.",
-                         a->curl_path);
-    return true;
+    return find_caller(a, digest, who) ||
+           error_set(err, ERR_UNAUTHORIZED,
+                     "The token is not one of this server; the local one is in the file token of "
+                     "the data directory, and curl -K %s sends it.",
+                     a->curl_path);
+}
+
+bool auth_check_scope(const caller *who, unsigned scopes, error *err)
+{
+    text needed, has;
+
+    if ((who->scopes & scopes) != 0)
+        return true;
+    text_init(&needed);
+    text_init(&has);
+    auth_add_scopes(scopes, &needed);
+    auth_add_scopes(who->scopes, &has);
+    error_set(err, ERR_FORBIDDEN, "This needs a token with the scope %s; token %s has %s.",
+              needed.bytes, who->id, has.bytes);
+    text_clear(&needed);
+    text_clear(&has);
+    return false;
 }

@@ -31,7 +31,7 @@ static ssize_t read_file(const char *path, char *to, size_t room)
 
 /* Writes a file of mode 0600 under another name and moves it into place, so
  * that nobody ever reads half of it. */
-static bool write_file(const char *path, const char *bytes, error *err)
+bool token_write_file(const char *path, const char *bytes, error *err)
 {
     char partial[PATH_MAX];
     size_t n = strlen(bytes);
@@ -69,7 +69,7 @@ static bool read_or_make(const char *path, char token[TOKEN_DIGITS + 1], error *
     if (n < 0) {
         random_hex(text, TOKEN_DIGITS / 2);
         strcat(text, "\n");
-        if (!write_file(path, text, err))
+        if (!token_write_file(path, text, err))
             return false;
     }
     memcpy(token, text, TOKEN_DIGITS);
@@ -89,5 +89,5 @@ bool token_load(const char *data, char token[TOKEN_DIGITS + 1], error *err)
     snprintf(curl, sizeof curl, "header = \"Authorization: Bearer %s\"\n", token);
     if (read_file(curl_path, known, sizeof known - 1) > 0 && strcmp(known, curl) == 0)
         return true;
-    return write_file(curl_path, curl, err);
+    return token_write_file(curl_path, curl, err);
 }

@@ -7,6 +7,9 @@
 
 enum { TOKEN_DIGITS = 64 }; /* 256 bits in hexadecimal */
 
+/* Writes a file of mode 0600 under another name and moves it into place. */
+bool token_write_file(const char *path, const char *bytes, error *err);
+
 /* Reads DATA/token into token, or makes it if there is none; sees to it that
  * DATA/curl says the same. err tells which file failed and why. */
 bool token_load(const char *data, char token[TOKEN_DIGITS + 1], error *err);

@@ -75,7 +75,16 @@ const route *route_find(const http_request *r, http_pairs *captures, text *allow
 
 /* ---- Admission ------------------------------------------------------------------------- */
 
-static bool check_caller(const services *s, const http_request *r, const route *row, error *err)
+/* One of these a token needs for the row. */
+static unsigned scopes_of(const route *row)
+{
+    if (row->scopes != 0)
+        return row->scopes;
+    return strcmp(row->method, "GET") == 0 ? SCOPE_READ : SCOPE_WRITE;
+}
+
+static bool check_caller(const services *s, const http_request *r, const route *row, caller *who,
+                         error *err)
 {
     const char *host = http_header(r, "Host");
     bool public = row != NULL && (row->traits & ROUTE_PUBLIC) != 0;
@@ -83,7 +92,8 @@ static bool check_caller(const services *s, const http_request *r, const route *
     return auth_check_host(s->auth, host, err) &&
            auth_check_origin(s->auth, host, http_header(r, "Origin"),
                              public ? NULL : http_header(r, "Sec-Fetch-Site"), err) &&
-           (public || auth_check_token(s->auth, http_header(r, "Authorization"), err));
+           (public || (auth_check_token(s->auth, http_header(r, "Authorization"), who, err) &&
+                       (row == NULL || auth_check_scope(who, scopes_of(row), err))));
 }
 
 /* Whether list (a space between) has the n bytes at word as a word. */
@@ -246,7 +256,7 @@ static bool admit(void *context, http_request *r, error *err)
 
     text_init(&allow);
     match->route = route_find(r, &match->captures, &allow, &missing);
-    if (check_caller(s, r, match->route, err) && match->route == NULL) {
+    if (check_caller(s, r, match->route, &match->caller, err) && match->route == NULL) {
         *err = missing;
         if (allow.length > 0)
             answer_header(r, "Allow", allow.bytes);
@@ -262,6 +272,7 @@ bool route_recall(services *s, http_request *r, job *j, error *err)
 
     text_init(&allow);
     match->job = j;
+    defer_read_caller(r, &match->caller);
     match->route = route_find(r, &match->captures, &allow, err);
     text_clear(&allow);
     return match->route != NULL && admit_to(s, r, match, err);
@@ -324,6 +335,11 @@ const char *route_body_media(const http_request *r)
 repeat *route_repeat(const http_request *r)
 {
     return match_of(r)->repeat;
+}
+
+const caller *route_caller(const http_request *r)
+{
+    return &match_of(r)->caller;
 }
 
 job *route_job(const http_request *r)

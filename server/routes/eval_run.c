@@ -189,7 +189,8 @@ static bool evaluate(evaluation *e, error *err)
                   &body_of(r)->budget);
     e->bindings.feeds = e->stored_name != NULL;
     e->bindings.inputs_only = r->trying;
-    ok = build(e, err) && evaluation_find_givens(e, err) && evaluation_select(e, err) &&
+    ok = (!e->writes || auth_check_scope(route_caller(r), SCOPE_WRITE, err)) && build(e, err) &&
+         evaluation_find_givens(e, err) && evaluation_select(e, err) &&
          evaluation_replace(e, err) && run(e, err) && evaluation_store(e, err) &&
          evaluation_answer(e, err);
     release(e);

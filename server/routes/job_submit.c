@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that become jobs: they are put aside as they came, and done by the same handler
  * when their turn has come. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -67,7 +68,26 @@ bool defer_open(services *s, http_request *r, error *err)
     return *body != NULL;
 }
 
-/* The headers that say what a body is. */
+/* In the record, never taken from a request: who asked. */
+static const char caller_header[] = "Tensord-Caller";
+
+static const char *caller_text(const http_request *r)
+{
+    const caller *who = route_caller(r);
+
+    return arena_format(r->arena, "%u %s", who->scopes, who->id);
+}
+
+void defer_read_caller(const http_request *r, caller *who)
+{
+    const char *said = http_header(r, caller_header);
+
+    *who = (caller){0};
+    if (said != NULL)
+        sscanf(said, "%u %16s", &who->scopes, who->id);
+}
+
+/* The headers that say what a body is, and who sends it. */
 static size_t kept_headers(const http_request *r, job_header *headers)
 {
     static const char *const names[] = {"Content-Type", "Tensor-Dtype", "Tensor-Shape"};
@@ -77,6 +97,7 @@ static size_t kept_headers(const http_request *r, job_header *headers)
         if (http_header(r, names[i]) != NULL)
             headers[count++] = (job_header){names[i], http_header(r, names[i])};
     headers[count++] = (job_header){"Accept", route_media(r)};
+    headers[count++] = (job_header){caller_header, caller_text(r)};
     return count;
 }
 
@@ -90,7 +111,7 @@ static bool commit(void *context, txn *x, error *err)
 bool defer_handle(services *s, http_request *r, error *err)
 {
     incoming **body = r->sink.state, *taken = *body;
-    job_header headers[4];
+    job_header headers[5];
     const job_request asked = {.request_id = r->id,
                                .method = r->method,
                                .target = r->target,

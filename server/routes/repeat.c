@@ -61,6 +61,7 @@ bool repeat_open(services *s, http_request *r, repeat **result, error *err)
     const char *key = http_header(r, "Idempotency-Key");
     uint8_t digest[SHA256_BYTES];
     char hex[SHA256_DIGITS + 1];
+    sha256_run hash;
     repeat *k;
 
     (void)s;
@@ -71,7 +72,10 @@ bool repeat_open(services *s, http_request *r, repeat **result, error *err)
         return error_set(err, ERR_REQUEST, "An Idempotency-Key has 1 to %d bytes, not %zu.",
                          KEY_BYTES_MAX, strlen(key));
     k = arena_alloc(r->arena, sizeof *k);
-    sha256(key, strlen(key), digest);
+    sha256_start(&hash);
+    hash_text(&hash, route_caller(r)->id); /* each token has keys of its own */
+    hash_text(&hash, key);
+    sha256_end(&hash, digest);
     sha256_hex(digest, hex);
     snprintf(k->name, sizeof k->name, "%s%s", prefix, hex);
     hash_head(&k->hash, r);

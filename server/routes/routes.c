@@ -79,6 +79,7 @@ static const route table[] = {
     /* ---- Computing ---- */
     {
         .method = "POST", .pattern = "/v1/eval", .open = eval_open, .handle = eval_handle,
+        .scopes = SCOPE_EVAL,
         .traits = ROUTE_WORKER | ROUTE_DEFERS | ROUTE_TRIED, .takes = TENSORS, .takes_schema = "EvalRequest",
         .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer", .query = "program format",
         .errors = {EVALUATION_ERRORS, WRITE_ERRORS, ERR_INTEGRITY, ERR_JOB_QUOTA},
@@ -135,6 +136,7 @@ static const route table[] = {
     },
     {
         .method = "POST", .pattern = "/v1/variables/{name}/attach", .open = attach_open,
+        .scopes = SCOPE_ADMIN,
         .handle = variable_attach, .traits = ROUTE_WORKER, .takes = JSON,
         .takes_schema = "Attachment", .gives = JSON, .gives_schema = "Variable",
         .query = "durability",
@@ -214,6 +216,7 @@ static const route table[] = {
     },
     {
         .method = "POST", .pattern = "/v1/graphs/{name}/run", .open = run_open,
+        .scopes = SCOPE_EVAL,
         .handle = run_handle, .traits = ROUTE_WORKER | ROUTE_DEFERS, .takes = TENSORS,
         .takes_schema = "RunRequest", .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer",
         .query = "format",
@@ -242,6 +245,7 @@ static const route table[] = {
     },
     {
         .method = "DELETE", .pattern = "/v1/jobs/{id}", .handle = job_delete, .status = 204,
+        .scopes = SCOPE_EVAL,
         .errors = {ERR_NOT_FOUND, ERR_DISK, ERR_READ_ONLY, ERR_STORAGE},
         .summary = "Cancels a job; gives up the result of one that has ended.",
     },

@@ -32,7 +32,7 @@ typedef struct repeat repeat;
 /* The server's parts. Set up by main before the first request, then constant. */
 typedef struct services {
     const config *config;
-    const auth *auth;
+    auth *auth;
     http_server *http;
     storage *storage;
     jobs *jobs;
@@ -54,6 +54,7 @@ typedef struct route_match {
     const char *media;      /* the form of the answer that was negotiated */
     const char *body_media; /* of the body, without parameters; "" if there is none */
     route_handle *handle;   /* the row's, or what defers it */
+    caller caller;          /* who asks */
     job *job;               /* that the request is done for; NULL: a caller waits */
     repeat *repeat;         /* its Idempotency-Key; NULL: none */
 } route_match;
@@ -66,6 +67,9 @@ const char *route_media(const http_request *r);
 
 /* The media type of the body, one of the row's takes. */
 const char *route_body_media(const http_request *r);
+
+/* Who asks, or asked for the job. */
+const caller *route_caller(const http_request *r);
 
 /* The job that the request is done for, and whose answer its handler commits; NULL if a
  * caller waits for it. */
@@ -91,9 +95,10 @@ struct route {
     const char *method;  /* GET rows answer HEAD as well */
     const char *pattern; /* /v1/variables/{name} */
     route_handle *handle;
-    route_open *open;                        /* NULL: the route takes no body */
-    unsigned traits;                         /* of route_trait */
-    const char *takes, *gives;               /* media types, a space between; the first is usual */
+    route_open *open;          /* NULL: the route takes no body */
+    unsigned traits;           /* of route_trait */
+    unsigned scopes;           /* of which a token needs one; 0: read for GET, write for others */
+    const char *takes, *gives; /* media types, a space between; the first is usual */
     const char *takes_schema, *gives_schema; /* rows of openapi/schemas.def; or NULL */
     const char *query;                       /* names in params.def, a space between; or NULL */
     int status;                              /* of success; 0: 200 */

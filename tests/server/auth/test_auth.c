@@ -90,22 +90,23 @@ static void only_the_token_is_let_in(void **state)
     auth *a = open_auth(true, "");
     char token[128], header[256];
     error err = {0};
+    caller who;
 
     (void)state;
     read_file("token", token, sizeof token);
     token[64] = '\0';
     snprintf(header, sizeof header, "Bearer %s", token);
-    assert_true(auth_check_token(a, header, &err));
+    assert_true(auth_check_token(a, header, &who, &err));
     snprintf(header, sizeof header, "bearer %s", token);
-    assert_true(auth_check_token(a, header, &err));
+    assert_true(auth_check_token(a, header, &who, &err));
     snprintf(header, sizeof header, "Bearer %.63s", token);
-    assert_false(auth_check_token(a, header, &err));
+    assert_false(auth_check_token(a, header, &who, &err));
     assert_int_equal(err.kind, ERR_UNAUTHORIZED);
     snprintf(header, sizeof header, "Bearer %s ", token);
-    assert_false(auth_check_token(a, header, &err));
-    assert_false(auth_check_token(a, token, &err));
-    assert_false(auth_check_token(a, "Bearer ", &err));
-    assert_false(auth_check_token(a, NULL, &err));
+    assert_false(auth_check_token(a, header, &who, &err));
+    assert_false(auth_check_token(a, token, &who, &err));
+    assert_false(auth_check_token(a, "Bearer ", &who, &err));
+    assert_false(auth_check_token(a, NULL, &who, &err));
     auth_close(a);
 }
 
@@ -113,9 +114,10 @@ static void with_none_anyone_is_let_in(void **state)
 {
     auth *a = open_auth(false, "");
     error err = {0};
+    caller who;
 
     (void)state;
-    assert_true(auth_check_token(a, NULL, &err));
+    assert_true(auth_check_token(a, NULL, &who, &err));
     auth_close(a);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main -- from the command line to a server that runs until it is told to stop. */
 #include <malloc.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,13 +120,54 @@ static bool read_endpoint(const char *said, endpoint *e, error *err)
     return true;
 }
 
+/* What would let others in, or let others listen, is said by a setting or refused. */
 static bool check_exposure(const config *c, const endpoint *e, error *err)
 {
-    if (auth_is_loopback(e->address) || strcmp(c->auth, "none") != 0)
+    const bool tls = c->tls_cert[0] != '\0';
+
+    if (tls != (c->tls_key[0] != '\0'))
+        return error_set(err, ERR_VALUE, "TLS needs both, tls-cert and tls-key");
+    if (auth_is_loopback(e->address))
         return true;
-    return error_set(err, ERR_VALUE,
-                     "auth none is for this machine only: with it, listen on 127.0.0.1, not %s",
+    if (strcmp(c->auth, "none") == 0)
+        return error_set(err, ERR_VALUE,
+                         "auth none is for this machine only: with it, listen on 127.0.0.1, not %s",
+                         e->address);
+    return tls || c->behind[0] != '\0' ||
+           error_set(err, ERR_VALUE,
+                     "listening on %s, beyond this machine, tokens could be read on the way: give "
+                     "tls-cert and tls-key, or say with behind which proxy speaks TLS",
                      e->address);
+}
+
+/* The text of a file of at most 1 MiB, in c's arena. NULL and ERR_VALUE. */
+static const char *read_pem(const config *c, const char *path, error *err)
+{
+    enum { PEM_BYTES_MAX = 1 << 20 };
+    FILE *file = fopen(path, "re");
+    char *text;
+    size_t n;
+
+    if (file == NULL) {
+        error_set(err, ERR_VALUE, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    text = arena_alloc(c->arena, PEM_BYTES_MAX + 1);
+    n = fread(text, 1, PEM_BYTES_MAX, file);
+    fclose(file);
+    if (n > 0 && strstr(text, "-----BEGIN ") != NULL)
+        return text;
+    error_set(err, ERR_VALUE, "%s is no PEM file", path);
+    return NULL;
+}
+
+static bool read_secrets(const config *c, http_options *o, error *err)
+{
+    if (c->tls_cert[0] == '\0')
+        return true;
+    o->tls_cert = read_pem(c, c->tls_cert, err);
+    o->tls_key = o->tls_cert == NULL ? NULL : read_pem(c, c->tls_key, err);
+    return o->tls_key != NULL;
 }
 
 static http_options http_options_of(const config *c, const endpoint *e)
@@ -188,11 +230,12 @@ static void wait_for_signal(const sigset_t *set)
 
 /* ---- Serving ------------------------------------------------------------------------------ */
 
-static void announce(const endpoint *e, int port)
+static void announce(const config *c, const endpoint *e, int port)
 {
     bool six = strchr(e->address, ':') != NULL;
 
-    printf("listening on http://%s%s%s:%d\n", six ? "[" : "", e->address, six ? "]" : "", port);
+    printf("listening on http%s://%s%s%s:%d\n", c->tls_cert[0] == '\0' ? "" : "s", six ? "[" : "",
+           e->address, six ? "]" : "", port);
     fflush(stdout);
 }
 
@@ -205,7 +248,7 @@ static int serve_with(services *s, auth *a, const endpoint *e, const sigset_t *s
 
     engine_init((int)s->config->threads);
     lang_init();
-    s->http = http_new(&options, &app, &err);
+    s->http = read_secrets(s->config, &options, &err) ? http_new(&options, &app, &err) : NULL;
     if (s->http == NULL)
         return fail(EXIT_FAILED, &err);
     auth_set_port(a, http_port(s->http));
@@ -215,7 +258,7 @@ static int serve_with(services *s, auth *a, const endpoint *e, const sigset_t *s
         http_free(s->http);
         return fail(EXIT_FAILED, &err);
     }
-    announce(e, http_port(s->http));
+    announce(s->config, e, http_port(s->http));
     wait_for_signal(signals);
     http_stop(s->http, s->config->drain_time);
     http_free(s->http);
@@ -238,8 +281,10 @@ static jobs *open_jobs(services *s)
 
 static int serve(const config *c)
 {
-    auth_options options = {
-        .data = c->data, .token = strcmp(c->auth, "token") == 0, .allow_hosts = c->allow_host};
+    auth_options options = {.data = c->data,
+                            .token = strcmp(c->auth, "token") == 0,
+                            .tls = c->tls_cert[0] != '\0',
+                            .allow_hosts = c->allow_host};
     services s = {.config = c, .started_us = clock_us()};
     const sigset_t signals = block_signals();
     endpoint e;

@@ -4,7 +4,7 @@
 # compared with instead.
 packages="g++ libmicrohttpd-dev libjansson-dev libsqlite3-dev libcurl4-openssl-dev \
 libopenblas-dev libsleef-dev zlib1g-dev libutf8proc-dev librandom123-dev libcmocka-dev \
-curl clang-format graphviz python3-numpy"
+curl openssl clang-format graphviz python3-numpy"
 [ -n "$PEERS" ] && packages="wrk python3-numpy python3-numexpr python3-torch python3-numba"
 
 missing=""

@@ -15,7 +15,7 @@
 #include "server/auth/tokens.h"
 
 struct auth {
-    bool token;
+    bool token, tls;
     uint8_t digest[SHA256_BYTES]; /* of the local token */
     char *allow_hosts;
     char curl_path[256]; /* shown in the 401: curl -K this */
@@ -35,6 +35,7 @@ auth *auth_open(const auth_options *options, error *err)
     if (a == NULL)
         abort();
     a->token = options->token;
+    a->tls = options->tls;
     a->allow_hosts = strdup(options->allow_hosts);
     a->data = strdup(options->data);
     if (asprintf(&a->tokens_path, "%s/tokens", options->data) < 0)
@@ -176,9 +177,10 @@ bool auth_check_origin(const auth *a, const char *host, const char *origin, cons
     const char *plain = origin == NULL ? NULL : behind_scheme(origin, "http://");
     const char *tls = origin == NULL ? NULL : behind_scheme(origin, "https://");
     authority said;
-    bool ours = (plain != NULL && strcasecmp(plain, host) == 0) ||
-                (tls != NULL && strcasecmp(tls, host) == 0 && read_authority(host, &said) &&
-                 is_allowed(a, &said));
+    /* Of what a proxy speaks TLS for, only the names that were allowed are https. */
+    bool ours = (!a->tls && plain != NULL && strcasecmp(plain, host) == 0) ||
+                (tls != NULL && strcasecmp(tls, host) == 0 &&
+                 (a->tls || (read_authority(host, &said) && is_allowed(a, &said))));
 
     if (origin != NULL && !ours)
         return error_set(err, ERR_ORIGIN, "Pages of another origin may not use this server.");

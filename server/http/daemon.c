@@ -350,15 +350,25 @@ static struct MHD_Daemon *start_daemon(http_server *s, int fd)
 {
     const http_options *o = &s->options;
 
+    const bool tls = o->tls_cert != NULL;
+    struct MHD_OptionItem secrets[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)o->tls_cert},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)o->tls_key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
+        {MHD_OPTION_END, 0, NULL},
+    };
+
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-        on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL, MHD_OPTION_LISTEN_SOCKET,
-        fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)o->threads, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)o->connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)o->header_bytes_max, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)(o->idle_us_max / 1000000), MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
-        MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_END);
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+            (tls ? MHD_USE_TLS : 0),
+        0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)o->threads,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)o->connections_max,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)o->header_bytes_max,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(o->idle_us_max / 1000000),
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, s, MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing,
+        NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, s, MHD_OPTION_ARRAY, tls ? secrets : secrets + 3, MHD_OPTION_END);
 }
 
 http_server *http_new(const http_options *options, const http_app *app, error *err)

@@ -190,11 +190,12 @@ typedef struct http_app {
 } http_app;
 
 typedef struct http_options {
-    const char *address; /* to listen on, without the port */
-    int port;            /* 0: any that is free */
-    int threads;         /* that read and write */
-    int workers;         /* that run handlers */
-    int64_t queue_max;   /* requests that wait for a worker */
+    const char *address;            /* to listen on, without the port */
+    int port;                       /* 0: any that is free */
+    const char *tls_cert, *tls_key; /* PEM; NULL: without TLS */
+    int threads;                    /* that read and write */
+    int workers;                    /* that run handlers */
+    int64_t queue_max;              /* requests that wait for a worker */
     int64_t queue_us_max;
     int64_t run_us_max; /* the deadline of a request, from when its body is in */
     int64_t connections_max, connections_soft_max, connections_per_address_max;

@@ -18,8 +18,9 @@ struct watched {
     bool loopback, fresh; /* fresh: no request has been complete yet */
     bool cut;             /* shut down already */
     bool lost;            /* does not count */
-    exchange *exchange;   /* NULL: idle */
-    int ticks_gone;       /* for how long a body has been broken off */
+    bool tls;
+    exchange *exchange; /* NULL: idle */
+    int ticks_gone;     /* for how long a body has been broken off */
     stage stage;
     int64_t deadline_us;
 };
@@ -40,6 +41,10 @@ struct watch {
  * meets its end. The lock is held, so the descriptor is still this connection's. */
 static void cut(watched *c, const text *last_words)
 {
+    /* What goes past the library goes past its TLS too. */
+    if (c->tls)
+        last_words = NULL;
+
     if (c->cut)
         return;
     c->cut = true;
@@ -226,6 +231,7 @@ watched *watch_open(watch *w, struct MHD_Connection *connection)
         abort();
     c->fd = fd->connect_fd;
     c->fresh = true;
+    c->tls = w->server->options.tls_cert != NULL;
     c->deadline_us = clock_us() + w->server->options.header_us_max;
     note_address(c, peer->client_addr);
     pthread_mutex_lock(&w->lock);

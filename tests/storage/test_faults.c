@@ -17,7 +17,7 @@
 #include "tests/lib/faulty_vfs.h"
 #include "tests/lib/storing.h"
 
-enum { SMALL = 10, LARGE = 20000, CALLS_MAX = 5000 };
+enum { SMALL = 10, LARGE = 20000, LONG = 300000, CALLS_MAX = 5000 }; /* LONG: three chunks */
 
 static int open_descriptors(void)
 {
@@ -37,6 +37,7 @@ typedef struct answers {
     bool opened;
     bool pair_done, pair_unknown;       /* small and large become 2 */
     bool removed_done, removed_unknown; /* victim goes */
+    bool grown_done, grown_unknown;     /* long gets SMALL more, and a receipt tells it */
 } answers;
 
 static void prepare(const char *path)
@@ -47,6 +48,7 @@ static void prepare(const char *path)
     put_vector(s, "small", SMALL, 1, &err);
     put_vector(s, "large", LARGE, 1, &err);
     put_vector(s, "victim", LARGE, 1, &err);
+    put_vector(s, "long", LONG, 0, &err);
     storage_close(s);
 }
 
@@ -65,6 +67,38 @@ static void change_pair(storage *s, answers *a)
     tensor_unref(&u);
 }
 
+static void write_receipt(void *context, const commit_result *done, text *to)
+{
+    (void)context;
+    text_addf(to, "%d", (int)done->count);
+}
+
+/* More elements behind those that are there, whose chunks are copied. */
+static void grow(storage *s, answers *a)
+{
+    tensor more = vector_of(SMALL, LONG);
+    txn *x = txn_new(s, NULL, DURABILITY_DISK);
+    const entry *e = txn_read(x, "long");
+    commit_result result;
+    error err = {0};
+
+    txn_put_receipt(x, ".receipt", write_receipt, NULL);
+    a->grown_done = txn_append(x, e, &more, 0, &err) && txn_commit(x, &result, &err);
+    a->grown_unknown = err.kind == ERR_STORAGE;
+    txn_free(x);
+    tensor_unref(&more);
+}
+
+static void check_grown(storage *s, const answers *a)
+{
+    const bool new = has_vector(s, "long", LONG + SMALL, 0), old = has_vector(s, "long", LONG, 0);
+
+    assert_true(new || old);
+    assert_true(new == has_name(s, ".receipt"));
+    if (!a->grown_unknown)
+        assert_true(a->grown_done == new);
+}
+
 static void check(storage *s, const answers *a)
 {
     bool new_pair = has_vector(s, "small", SMALL, 2) && has_vector(s, "large", LARGE, 2);
@@ -76,6 +110,7 @@ static void check(storage *s, const answers *a)
     if (!a->removed_unknown)
         assert_true(a->removed_done == !has_name(s, "victim"));
     assert_true(!has_name(s, "victim") || has_vector(s, "victim", LARGE, 1));
+    check_grown(s, a);
 }
 
 static answers work(const char *path, faulty_vfs *f)
@@ -92,6 +127,7 @@ static answers work(const char *path, faulty_vfs *f)
         return a;
     a.opened = true;
     change_pair(s, &a);
+    grow(s, &a);
     error_clear(&err);
     a.removed_done = delete_name(s, "victim", &err);
     a.removed_unknown = err.kind == ERR_STORAGE;

@@ -97,7 +97,7 @@ typedef struct endpoint {
     int port;
 } endpoint;
 
-static bool read_endpoint(const char *said, endpoint *e, error *err)
+static bool read_address(const char *said, endpoint *e, error *err)
 {
     const char *colon = strrchr(said, ':');
     char *end;
@@ -120,6 +120,21 @@ static bool read_endpoint(const char *said, endpoint *e, error *err)
     return true;
 }
 
+static bool is_unix(const char *address)
+{
+    return strncmp(address, HTTP_UNIX, strlen(HTTP_UNIX)) == 0;
+}
+
+static bool read_endpoint(const char *said, endpoint *e, error *err)
+{
+    if (!is_unix(said))
+        return read_address(said, e, err);
+    e->port = 0;
+    return snprintf(e->address, sizeof e->address, "%s", said) < (int)sizeof e->address ||
+           error_set(err, ERR_VALUE, "listen: the path of a socket has less than %zu bytes",
+                     sizeof e->address - strlen(HTTP_UNIX));
+}
+
 /* What would let others in, or let others listen, is said by a setting or refused. */
 static bool check_exposure(const config *c, const endpoint *e, error *err)
 {
@@ -127,7 +142,7 @@ static bool check_exposure(const config *c, const endpoint *e, error *err)
 
     if (tls != (c->tls_key[0] != '\0'))
         return error_set(err, ERR_VALUE, "TLS needs both, tls-cert and tls-key");
-    if (auth_is_loopback(e->address))
+    if (is_unix(e->address) || auth_is_loopback(e->address))
         return true;
     if (strcmp(c->auth, "none") == 0)
         return error_set(err, ERR_VALUE,
@@ -234,8 +249,11 @@ static void announce(const config *c, const endpoint *e, int port)
 {
     bool six = strchr(e->address, ':') != NULL;
 
-    printf("listening on http%s://%s%s%s:%d\n", c->tls_cert[0] == '\0' ? "" : "s", six ? "[" : "",
-           e->address, six ? "]" : "", port);
+    if (is_unix(e->address))
+        printf("listening on %s\n", e->address);
+    else
+        printf("listening on http%s://%s%s%s:%d\n", c->tls_cert[0] == '\0' ? "" : "s",
+               six ? "[" : "", e->address, six ? "]" : "", port);
     fflush(stdout);
 }
 
@@ -282,7 +300,8 @@ static jobs *open_jobs(services *s)
 static int serve(const config *c)
 {
     auth_options options = {.data = c->data,
-                            .token = strcmp(c->auth, "token") == 0,
+                            .token = strcmp(c->auth, "token") == 0 && !is_unix(c->listen),
+                            .any_host = is_unix(c->listen),
                             .tls = c->tls_cert[0] != '\0',
                             .allow_hosts = c->allow_host};
     services s = {.config = c, .started_us = clock_us()};

@@ -15,7 +15,7 @@
 #include "server/auth/tokens.h"
 
 struct auth {
-    bool token, tls;
+    bool token, tls, any_host;
     uint8_t digest[SHA256_BYTES]; /* of the local token */
     char *allow_hosts;
     char curl_path[256]; /* shown in the 401: curl -K this */
@@ -36,6 +36,7 @@ auth *auth_open(const auth_options *options, error *err)
         abort();
     a->token = options->token;
     a->tls = options->tls;
+    a->any_host = options->any_host;
     a->allow_hosts = strdup(options->allow_hosts);
     a->data = strdup(options->data);
     if (asprintf(&a->tokens_path, "%s/tokens", options->data) < 0)
@@ -152,8 +153,9 @@ bool auth_check_host(const auth *a, const char *host, error *err)
 {
     authority said;
 
-    if (read_authority(host, &said) &&
-        ((auth_is_loopback(said.name) && said.port == a->port) || is_allowed(a, &said)))
+    if (a->any_host ||
+        (read_authority(host, &said) &&
+         ((auth_is_loopback(said.name) && said.port == a->port) || is_allowed(a, &said))))
         return true;
     return error_set(err, ERR_HOST,
                      "The Host header is not a name of this server; use 127.0.0.1:%d, or start the "

@@ -48,6 +48,7 @@ void auth_add_scopes(unsigned scopes, text *to);
 typedef struct auth_options {
     const char *data;        /* directory of token and curl */
     bool token;              /* false: anyone may ask */
+    bool any_host;           /* by a socket of the file system, where no page can go */
     bool tls;                /* the server speaks it: its own pages are https */
     const char *allow_hosts; /* comma-separated names, with or without a port */
 } auth_options;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "server/http/gate.h"
@@ -313,6 +315,55 @@ static int listen_at(const struct addrinfo *where)
     return -1;
 }
 
+/* Removes what a server that is gone left at the path: a socket that nobody answers. */
+static void remove_stale(const struct sockaddr_un *at)
+{
+    struct stat found;
+    int fd;
+
+    if (lstat(at->sun_path, &found) != 0 || !S_ISSOCK(found.st_mode))
+        return;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)(const void *)at, sizeof *at) != 0 &&
+        errno == ECONNREFUSED)
+        unlink(at->sun_path);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int open_unix_socket(const char *path, error *err)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    mode_t mask;
+    int fd;
+    bool ok;
+
+    if (snprintf(at.sun_path, sizeof at.sun_path, "%s", path) >= (int)sizeof at.sun_path) {
+        error_set(err, ERR_VALUE, "listen: %s: the path is too long", path);
+        return -1;
+    }
+    remove_stale(&at);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    mask = umask(0177);
+    ok = fd >= 0 && bind(fd, (const struct sockaddr *)(const void *)&at, sizeof at) == 0 &&
+         listen(fd, SOMAXCONN) == 0;
+    umask(mask);
+    if (ok)
+        return fd;
+    error_set(err, ERR_VALUE, "cannot listen on %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* The path that the options say; NULL: an address of the network. */
+static const char *unix_path(const http_options *o)
+{
+    const size_t n = strlen(HTTP_UNIX);
+
+    return strncmp(o->address, HTTP_UNIX, n) == 0 ? o->address + n : NULL;
+}
+
 /* A socket that listens, or -1 with err set. */
 static int open_socket(const http_options *o, error *err)
 {
@@ -321,6 +372,8 @@ static int open_socket(const http_options *o, error *err)
     char port[8];
     int fd, failure;
 
+    if (unix_path(o) != NULL)
+        return open_unix_socket(unix_path(o), err);
     snprintf(port, sizeof port, "%d", o->port & 0xffff);
     failure = getaddrinfo(o->address, port, &hints, &found);
     if (failure != 0) {
@@ -341,6 +394,8 @@ static int port_of(int fd)
     socklen_t size = sizeof address;
 
     getsockname(fd, (struct sockaddr *)(void *)&address, &size);
+    if (address.ss_family == AF_UNIX)
+        return 0;
     if (address.ss_family == AF_INET6)
         return ntohs(((struct sockaddr_in6 *)(void *)&address)->sin6_port);
     return ntohs(((struct sockaddr_in *)(void *)&address)->sin_port);
@@ -450,6 +505,8 @@ void http_free(http_server *s)
     if (s == NULL)
         return;
     close(s->listening);
+    if (unix_path(&s->options) != NULL)
+        unlink(unix_path(&s->options));
     watch_free(s->watch);
     pool_free(s->pool);
     free(s);

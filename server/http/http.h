@@ -189,6 +189,10 @@ typedef struct http_app {
     void (*done)(void *context, const http_request *r, int status, int64_t us);
 } http_app;
 
+/* What an address begins with that is the path of a socket in the file system. Only the owner
+ * may connect: the file has mode 0600. */
+#define HTTP_UNIX "unix:"
+
 typedef struct http_options {
     const char *address;            /* to listen on, without the port */
     int port;                       /* 0: any that is free */

@@ -207,6 +207,10 @@ static void note_address(watched *c, const struct sockaddr *peer)
 {
     struct in6_addr address = {0};
 
+    if (peer->sa_family == AF_UNIX) {
+        c->loopback = true;
+        return;
+    }
     if (peer->sa_family == AF_INET6) {
         address = ((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr;
         c->loopback = IN6_IS_ADDR_LOOPBACK(&address);

@@ -18,7 +18,7 @@ def file_of(server, name):
 
 
 def a_file_that_shrinks_while_it_is_computed_with(report):
-    with Server() as server:
+    with Server("--time-max", "300 s") as server:
         server.eval("x = arange(2000000) * 1.0\ny = arange(20000)", store="all")
         answers = []
         thread = threading.Thread(target=lambda: answers.append(

@@ -416,6 +416,18 @@ static bool count_steps(const step *s, int condition_at, int body_at, value *cou
     return true;
 }
 
+/* Says of a loop with shape invariants whose variables do not keep their shapes, which the
+ * error is about, that it has no gradient. False. */
+static bool changes_shape(const node *n, error *err)
+{
+    if (n->attrs[3].kind == ATTR_NONE || err->kind != ERR_SHAPE)
+        return false;
+    *err = (error){0};
+    return error_set(err, ERR_NOT_IMPLEMENTED,
+                     "there is no gradient through a while_loop whose variables change their "
+                     "shapes: what it records would have another shape in every step");
+}
+
 bool while_gradients(const step *s, value *gradients, error *err)
 {
     const node *n = s->node;
@@ -428,12 +440,8 @@ bool while_gradients(const step *s, value *gradients, error *err)
     step same = *s;
     bool *wanted;
 
-    if (n->attrs[3].kind != ATTR_NONE)
-        return error_set(err, ERR_NOT_IMPLEMENTED,
-                         "there is no gradient through a while_loop with shape invariants: what it "
-                         "records would have a different shape in every step");
     if (!count_steps(s, variables, body_at, &count, err))
-        return false;
+        return changes_shape(n, err);
     attrs[2] = (attr){.kind = ATTR_DYNAMIC, .node = count.node, .output = count.index};
     attrs[0].graph = loop_body(s->graph, n->attrs[1].graph, n->inputs, variables, variables,
                                n->inputs + body_at, err);

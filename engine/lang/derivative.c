@@ -393,6 +393,90 @@ static bool jacobian_columns(tracer *tr, const traced *t, value *result, error *
     return assemble(tr, columns, n, 1, -1, t->ys[0], t->xs[0], result, err);
 }
 
+/* ---- Jacobians of as many rows as values say --------------------------------------------------
+ */
+
+/* A function of the language at an argument, called from a function that is no text. */
+typedef struct applied {
+    tracer *tracer;
+    const lang_value *f, *x;
+} applied;
+
+static bool give_tensors(tracer *tr, const lang_value *v, value *outputs, int *count, error *err)
+{
+    value *values;
+
+    if (!take_values(tr, v, "jacobian", &values, count, err))
+        return false;
+    memcpy(outputs, values, (size_t)*count * sizeof *values);
+    return true;
+}
+
+/* A lang_native: the row of the jacobian for one unit vector. */
+static bool build_row(const lang_native *native, graph *g, const value *arguments, int count,
+                      value *outputs, int *output_count, error *err)
+{
+    const applied *a = native->context;
+    const lang_value given[3] = {*a->f, *a->x, lang_of_value(arguments[0])};
+    const struct arguments args = {.count = 3, .values = given};
+    graph *outer = a->tracer->graph;
+    lang_value row;
+    bool ok;
+
+    (void)count;
+    a->tracer->graph = g;
+    ok = derivative_vjp(a->tracer, &args, &row, err) &&
+         give_tensors(a->tracer, &row, outputs, output_count, err);
+    a->tracer->graph = outer;
+    return ok;
+}
+
+/* The tensors of y's shape with a one among zeros, as many as y has elements, stacked. */
+static bool unit_stack(tracer *tr, value y, lang_value *units, error *err)
+{
+    lang_value given[] = {lang_of_value(y),
+                          {.kind = LANG_NONE},
+                          scalar_int(0),
+                          {.kind = LANG_DTYPE, .dtype = value_type(y)->dtype}};
+    lang_value lengths, first, all, eye;
+    value reshaped;
+
+    if (!attribute_shape(tr, y, &lengths, err) ||
+        !call_role(tr, ROLE_SIZE, given, 1, &given[0], err))
+        return false;
+    first = tracer_sequence(tr, LANG_TUPLE, given, 1);
+    if (!call_role(tr, ROLE_EYE, given, 4, &eye, err) ||
+        !tracer_binary(tr, TOKEN_ADD, &first, &lengths, &all, err) ||
+        !reshape_to(tr, eye.tensor, &all, &reshaped, err))
+        return false;
+    *units = lang_of_value(reshaped);
+    return true;
+}
+
+/* The jacobians of y = f(x) for all xs where the number of y's elements is not known: the rows
+ * are a map. */
+static bool jacobian_mapped(tracer *tr, const traced *t, const applied *a, value *result,
+                            error *err)
+{
+    const value y = t->ys[0];
+    const lang_native row = {.context = (void *)a, .build = build_row};
+    lang_value given[2] = {{.kind = LANG_NATIVE, .native = &row}}, rows, lengths[3];
+    const arguments args = {.count = 2, .values = given};
+
+    if (!unit_stack(tr, y, &given[1], err) || !loop_map(tr, &args, &rows, err))
+        return false;
+    for (int k = 0; k < t->x_count; k++) {
+        const lang_value *part = t->one_argument ? &rows : &rows.sequence->items[k];
+
+        if (!attribute_shape(tr, y, &lengths[0], err) ||
+            !attribute_shape(tr, t->xs[k], &lengths[1], err) ||
+            !tracer_binary(tr, TOKEN_ADD, &lengths[0], &lengths[1], &lengths[2], err) ||
+            !reshape_to(tr, part->tensor, &lengths[2], &result[k], err))
+            return false;
+    }
+    return true;
+}
+
 /* Whether forwards is the shorter way: fewer arguments than results, all real. */
 static bool is_tall(const traced *t)
 {
@@ -414,21 +498,61 @@ static bool check_real(const traced *t, value v, error *err)
 bool derivative_jacobian(tracer *tr, const arguments *args, lang_value *result, error *err)
 {
     const lang_value *taken[2];
+    applied at = {.tracer = tr};
     value *all;
     traced t;
 
     if (!take_both("jacobian", args, taken, err) ||
         !trace(tr, "jacobian", taken[0], taken[1], &t, err))
         return false;
+    at.f = taken[0];
+    at.x = taken[1];
     if (!t.one_result)
         return error_set(err, ERR_ARGUMENT, "jacobian: the function must give one tensor, not %d",
                          t.y_count);
     all = new_values(tr, t.x_count);
-    if (!check_real(&t, t.ys[0], err) || !(is_tall(&t) ? jacobian_columns(tr, &t, all, err)
-                                                       : jacobian_rows(tr, &t, t.ys[0], all, err)))
+    if (!check_real(&t, t.ys[0], err) ||
+        !(is_tall(&t)                                   ? jacobian_columns(tr, &t, all, err)
+          : shape_is_known(&value_type(t.ys[0])->shape) ? jacobian_rows(tr, &t, t.ys[0], all, err)
+                                                        : jacobian_mapped(tr, &t, &at, all, err)))
         return false;
     *result = give(tr, all, t.x_count, t.one_argument);
     return true;
+}
+
+/* A lang_native: the gradient of a function at its one argument. */
+static bool build_gradient(const lang_native *native, graph *g, const value *arguments, int count,
+                           value *outputs, int *output_count, error *err)
+{
+    const applied *a = native->context;
+    const lang_value given[2] = {*a->f, lang_of_value(arguments[0])};
+    const struct arguments args = {.count = 2, .values = given};
+    graph *outer = a->tracer->graph;
+    lang_value gradient;
+    bool ok;
+
+    (void)count;
+    a->tracer->graph = g;
+    ok = derivative_grad(a->tracer, &args, &gradient, err) &&
+         give_tensors(a->tracer, &gradient, outputs, output_count, err);
+    a->tracer->graph = outer;
+    return ok;
+}
+
+/* The hessian for one argument, as many elements as it may have. */
+static bool hessian_mapped(tracer *tr, const arguments *args, lang_value *result, error *err)
+{
+    const lang_value *taken[2];
+    applied at = {.tracer = tr};
+    const lang_native gradient = {.context = &at, .build = build_gradient};
+    lang_value given[2] = {{.kind = LANG_NATIVE, .native = &gradient}};
+    const arguments both = {.count = 2, .values = given};
+
+    if (!take_both("hessian", args, taken, err))
+        return false;
+    at.f = taken[0];
+    given[1] = *taken[1];
+    return derivative_jacobian(tr, &both, result, err);
 }
 
 /* The jacobian of the gradient: for several arguments a tuple of tuples. */
@@ -440,6 +564,8 @@ bool derivative_hessian(tracer *tr, const arguments *args, lang_value *result, e
 
     if (!scalar_gradients(tr, "hessian", args, &t, &gradients, err))
         return false;
+    if (t.one_argument && !shape_is_known(&value_type(t.xs[0])->shape))
+        return hessian_mapped(tr, args, result, err);
     rows = arena_array(tr->arena, (size_t)t.x_count + 1, sizeof *rows);
     for (int i = 0; i < t.x_count; i++) {
         row = new_values(tr, t.x_count);

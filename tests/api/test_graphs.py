@@ -449,6 +449,15 @@ def optimised_views_need_no_lengths():
             report.check(view(server, "t", "view=pretty&optimized=true")[2].strip() == shown, shown)
 
 
+def jacobians_are_stored_without_lengths():
+    with Server() as server:
+        put(server, "j", program("jacobian(lambda y: y * y, x)", x={"shape": ["n"]}))
+        put(server, "h", program("hessian(lambda y: (y ** 3).sum(), x)", x={"shape": [None]}))
+        for x in ([1.0, 2.0, 3.0], [5.0]):
+            report.check(values(run(server, "j", feeds={"x": x}))[0].tolist() == numpy.diag(2 * numpy.array(x)).tolist(), x)
+            report.check(values(run(server, "h", feeds={"x": x}))[0].tolist() == numpy.diag(6 * numpy.array(x)).tolist(), x)
+
+
 def gradients_that_cannot_be_are_refused():
     with Server() as server:
         put(server, "net", NET)
@@ -496,7 +505,7 @@ def main():
                  feeds_reach_what_is_called, growth_is_bounded, views_say_the_same,
                  a_branch_that_is_not_taken_does_not_fail, pictures_are_laid_out_by_dot,
                  gradients_are_graphs, gradients_of_loops_and_variables, gradients_that_cannot_be_are_refused,
-                 bare_numbers_and_updates_must_fit,
+                 bare_numbers_and_updates_must_fit, jacobians_are_stored_without_lengths,
                  types_have_theanos_names, optimised_views_need_no_lengths, texts_are_kept_as_sent):
         test()
     return report.end()

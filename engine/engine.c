@@ -11,6 +11,7 @@
 #include "engine/known.h"
 #include "engine/lang/lang.h"
 #include "engine/plan/plan.h"
+#include "engine/prepared.h"
 #include "engine/rewrite/rules.h"
 #include "engine/rounds.h"
 
@@ -502,21 +503,39 @@ static bool run_rewritten(evaluation *e, graph *g, tensor *outputs, error *err)
     }
 }
 
+static bool run_anew(evaluation *e, const graph *g, tensor *outputs, error *err)
+{
+    rewrite_options rewriting = {
+        .fold = fold_node, .strict = e->options->strict, .only_lower = !e->options->optimize};
+    const int64_t start = clock_us();
+    graph *rewritten = rewrite_graph(g, &rewriting, e->arena, err);
+
+    e->stats->plan_us += clock_us() - start;
+    return rewritten != NULL && run_rewritten(e, rewritten, outputs, err);
+}
+
+static bool run_prepared(evaluation *e, const prepared *kept, tensor *outputs, error *err)
+{
+    const graph *g = prepared_graph(kept);
+    const plan *p = prepared_plan(kept);
+
+    return check_results(e, g, err) && check_plan(e, p, err) && run_plan(e, g, p, outputs, err);
+}
+
 bool engine_run(const graph *g, const tensor *inputs, const engine_options *options, budget *b,
                 const stop_sign *stop, tensor *outputs, engine_stats *stats, error *err)
 {
     evaluation e = {options, inputs, b, stop, stats, arena_new()};
-    rewrite_options rewriting = {
-        .fold = fold_node, .strict = options->strict, .only_lower = !options->optimize};
     const int64_t start = clock_us();
-    graph *rewritten;
+    prepared *kept;
     bool ok;
 
     *stats = (engine_stats){0};
     stats->peak_bytes = b->used;
-    rewritten = rewrite_graph(g, &rewriting, e.arena, err);
+    kept = prepared_find(g, options);
     stats->plan_us = clock_us() - start;
-    ok = rewritten != NULL && run_rewritten(&e, rewritten, outputs, err);
+    ok = kept != NULL ? run_prepared(&e, kept, outputs, err) : run_anew(&e, g, outputs, err);
+    prepared_release(kept);
     arena_free(e.arena);
     return ok;
 }

@@ -39,6 +39,16 @@ typedef struct engine_stats {
  * Aborts with a message if a row of the registry is wrong. */
 void engine_init(int threads);
 
+/* Plans that are kept for the next evaluation of an equal graph. */
+typedef struct engine_cache_figures {
+    int64_t hits, misses, made;        /* ever; a graph that cannot be kept is none of them */
+    int64_t entries, bytes, bytes_max; /* now */
+} engine_cache_figures;
+
+/* How many bytes of plans are kept from now on; 0, as at first: none. Not while evaluations run. */
+void engine_cache_limit(int64_t bytes);
+engine_cache_figures engine_cache_count(void);
+
 /* Evaluates the outputs of g for its inputs (in the order of g->inputs, any strides).
  * outputs gets g->output_count tensors, each with one reference for the caller; with
  * dry_run types are set and no buffers. On an error nothing is held. Errors: those of

@@ -265,6 +265,7 @@ static int serve_with(services *s, auth *a, const endpoint *e, const sigset_t *s
     error err = {0};
 
     engine_init((int)s->config->threads);
+    engine_cache_limit(s->config->plan_cache_bytes);
     lang_init();
     s->http = read_secrets(s->config, &options, &err) ? http_new(&options, &app, &err) : NULL;
     if (s->http == NULL)

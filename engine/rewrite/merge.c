@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "engine/rewrite/private.h"
 
 enum { SMALL_CONSTANT = 64 }; /* bytes of a constant that is compared by value */
@@ -90,5 +92,83 @@ bool merge_key(const op_def *op, const value *inputs, int count, const attr *att
     for (int i = 0; i < op->attr_count; i++)
         if (!merge_attr(key, &attrs[i]))
             return false;
+    return true;
+}
+
+/* ---- Whole graphs -------------------------------------------------------------------------- */
+
+enum { KEY_CONSTANT_BYTES = 1024 }; /* of one constant */
+
+static void add_type(text *key, const type *t)
+{
+    ADD(key, t->dtype);
+    ADD(key, t->weak);
+    ADD(key, t->shape.rank);
+    add(key, t->shape.length, (size_t)t->shape.rank * sizeof *t->shape.length);
+}
+
+static bool add_leaf(text *key, const node *n)
+{
+    const tensor *t = n->constant;
+
+    add_type(key, &n->types[0]);
+    if (n->op == &op_input)
+        return true;
+    if (!tensor_is_contiguous(t) || tensor_nbytes(t) > KEY_CONSTANT_BYTES)
+        return false;
+    add(key, tensor_bytes(t), (size_t)tensor_nbytes(t));
+    return true;
+}
+
+static bool add_attr(text *key, const attr *a)
+{
+    return a->kind != ATTR_DYNAMIC && a->dynamic == NULL && merge_attr(key, a);
+}
+
+static void add_place(text *key, value v)
+{
+    const int id = v.node == NULL ? -1 : v.node->id;
+
+    ADD(key, id);
+    ADD(key, v.index);
+}
+
+/* Whether the row lasts as long as the process, and two runs of it are the same. */
+static bool lasts(const op_def *op)
+{
+    return (op->traits & (OP_IMPURE | OP_CONTROL)) == 0 &&
+           op_find(op->name, strlen(op->name)) == op;
+}
+
+static bool add_node(text *key, const node *n)
+{
+    const bool leaf = n->op == &op_input || n->op == &op_constant;
+
+    if (n->declared != NULL || !(leaf || lasts(n->op)))
+        return false;
+    ADD(key, n->op);
+    text_add(key, n->name != NULL ? n->name : "");
+    text_add_char(key, '\0');
+    if (leaf)
+        return add_leaf(key, n);
+    ADD(key, n->input_count);
+    for (int i = 0; i < n->input_count; i++)
+        add_place(key, n->inputs[i]);
+    for (int i = 0; i < n->op->attr_count; i++)
+        if (!add_attr(key, &n->attrs[i]))
+            return false;
+    return true;
+}
+
+bool rewrite_graph_key(const graph *g, text *key)
+{
+    if (g->outer != NULL || g->gives_seeds)
+        return false;
+    ADD(key, g->count);
+    for (int i = 0; i < g->count; i++)
+        if (!add_node(key, g->nodes[i]))
+            return false;
+    for (int i = 0; i < g->output_count; i++)
+        add_place(key, g->outputs[i]);
     return true;
 }

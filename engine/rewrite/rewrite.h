@@ -22,6 +22,7 @@
  * apply.c, shapes.c, order.c. */
 #pragma once
 
+#include "engine/base/text.h"
 #include "engine/graph/graph.h"
 
 /* Computes one node of constants: inputs and outputs are tensors, outputs to be
@@ -47,6 +48,12 @@ typedef struct rewrite_options {
     rewrite_log *log; /* is told of it, in order; NULL: nobody */
     void *log_context;
 } rewrite_options;
+
+/* Adds to key all that decides what g computes and how it is rewritten: every node, the types of
+ * inputs, the elements of constants, the outputs. Graphs of equal keys are equal. False if g is
+ * none that may be known by a key: one with functions, random draws, operations that live with a
+ * request, attributes that are computed, or many constant elements. */
+bool rewrite_graph_key(const graph *g, text *key);
 
 /* The rewritten graph, in a, with the same inputs and outputs in the same order. NULL
  * and an error if a definition or a folded constant fails; the new graph must be

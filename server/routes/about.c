@@ -36,7 +36,7 @@ static const char *cpu_level(void)
 
 bool about_info(services *s, http_request *r, error *err)
 {
-    static const char *const groups[] = {"machine", "storage", "counters", "jobs"};
+    static const char *const groups[] = {"machine", "storage", "plans", "counters", "jobs"};
     text body;
     json_writer w = json_to(&body, false);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/engine.h"
 #include "engine/tensor/buffer.h"
 #include "server/jobs/jobs.h"
 #include "server/version.h"
@@ -17,6 +18,7 @@ typedef struct figures {
     const config *config;
     http_counters http;
     storage_figures storage;
+    engine_cache_figures plans;
     jobs_figures jobs;
 } figures;
 
@@ -45,7 +47,10 @@ static const figure rows[] = {
 
 static figures gather(const services *s)
 {
-    figures now = {.config = s->config, .http = http_count(s->http), .jobs = jobs_count(s->jobs)};
+    figures now = {.config = s->config,
+                   .http = http_count(s->http),
+                   .plans = engine_cache_count(),
+                   .jobs = jobs_count(s->jobs)};
 
     storage_figures_get(s->storage, &now.storage);
     return now;

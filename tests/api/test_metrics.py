@@ -47,7 +47,7 @@ def main():
         report.check(samples["tensord_jobs_submitted_total"] == 1 and samples["tensord_storage_variables"] == 1, "figures")
         report.check(samples["tensord_storage_writable"] == 1, "a flag")
         info = server.json("GET", "/v1/info")[1]
-        for group in ("machine", "storage", "counters", "jobs"):
+        for group in ("machine", "storage", "plans", "counters", "jobs"):
             for key, value in info[group].items():
                 if isinstance(value, str):
                     continue

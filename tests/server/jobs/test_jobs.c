@@ -38,18 +38,17 @@ static bool run(void *context, job *j, error *err)
 {
     place *p = context;
     const char *target = job_asked(j)->target;
-    tensor result = vector_of(4, 7);
     commit_result done;
+    tensor result;
     bool ok;
     txn *x;
 
     p->runs++;
     if (strcmp(target, "/fail") == 0)
         return error_set(err, ERR_VALUE, "it fails");
-    if (strcmp(target, "/wait") == 0 && !wait_for_cancel(p, j, err)) {
-        tensor_unref(&result);
+    if (strcmp(target, "/wait") == 0 && !wait_for_cancel(p, j, err))
         return false;
-    }
+    result = vector_of(4, 7);
     x = txn_new(p->s, NULL, DURABILITY_DISK);
     job_put_answer(j, x, say, j);
     ok = job_put_tensor(j, x, 0, &result, err) && txn_commit(x, &done, err);

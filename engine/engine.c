@@ -191,15 +191,6 @@ static bool inputs_ready(const stage *s, const node *n)
     return true;
 }
 
-/* Whether a choice can be planned whole: all shapes inside both branches are known. */
-static bool branches_known(const node *n)
-{
-    for (int i = 0; i < n->op->attr_count; i++)
-        if (n->attrs[i].kind == ATTR_GRAPH && !known_graph(n->attrs[i].graph))
-            return false;
-    return true;
-}
-
 static void want(stage *s, const node *n)
 {
     if (s->ready[n->id])
@@ -262,7 +253,7 @@ static stage stage_of(const graph *g, const bool *needed, arena *a)
 
     for (int i = 0; i < g->count; i++) {
         const node *m = g->nodes[i];
-        const bool can_run = known_attrs(m) && inputs_ready(&s, m) && branches_known(m);
+        const bool can_run = known_attrs(m) && inputs_ready(&s, m) && known_functions(m);
 
         s.ready[i] = can_run && known_types(m);
         s.open[i] = can_run && !s.ready[i] && m->op->run != NULL;
@@ -307,15 +298,14 @@ static graph *stage_graph(const graph *g, const stage *s, const bool *needed, ar
     return part;
 }
 
-/* An input that decides a shape, as a constant of the rest. */
-static value fixed_input(const evaluation *e, const graph *g, const node *n, graph *rest,
-                         error *err)
+/* What an input of g is run with. */
+static const tensor *input_value(const evaluation *e, const graph *g, const node *n)
 {
     int index = 0;
 
     while (g->inputs[index].node != n)
         index++;
-    return graph_constant(rest, &e->inputs[index], err);
+    return &e->inputs[index];
 }
 
 /* What is left of g once the stage's values are constants. Takes over the values. */
@@ -340,7 +330,7 @@ static graph *rest_graph(const evaluation *e, const graph *g, const stage *s, co
         if (is_leaf(n) || (needed[i] && !s->wanted[i] && !s->ready[i]))
             graph_map_copy(map, n, err);
         if (s->fixed[i])
-            graph_map_set(map, (value){n, 0}, fixed_input(e, g, n, rest, err));
+            graph_map_set(map, (value){n, 0}, graph_constant(rest, input_value(e, g, n), err));
     }
     for (int i = 0; !error_is_set(err) && i < g->output_count; i++)
         graph_add_output(rest, graph_map_get(map, g->outputs[i]));
@@ -414,13 +404,7 @@ static bool run_dry(evaluation *e, const graph *g, const stage *s, const bool *n
 /* The value of a leaf; NULL if v is none. */
 static const tensor *leaf_value(const evaluation *e, const graph *g, value v)
 {
-    int index = 0;
-
-    if (v.node->op != &op_input)
-        return value_constant(v);
-    while (g->inputs[index].node != v.node)
-        index++;
-    return &e->inputs[index];
+    return v.node->op == &op_input ? input_value(e, g, v.node) : value_constant(v);
 }
 
 /* The values of a node's inputs if all are leaves, else NULL. */

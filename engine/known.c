@@ -18,17 +18,22 @@ bool known_types(const node *n)
     return true;
 }
 
-/* Calls itself for functions, whose nesting is bounded where they are built. */
+/* The two call each other for functions, whose nesting is bounded where they are built. */
+bool known_functions(const node *n)
+{
+    for (int i = 0; i < n->op->attr_count; i++)
+        if (n->attrs[i].kind == ATTR_GRAPH && !known_graph(n->attrs[i].graph))
+            return false;
+    return true;
+}
+
 bool known_graph(const graph *g)
 {
     for (int i = 0; i < g->count; i++) {
         const node *n = g->nodes[i];
 
-        if (!known_types(n) || !known_attrs(n))
+        if (!known_types(n) || !known_attrs(n) || !known_functions(n))
             return false;
-        for (int k = 0; k < n->op->attr_count; k++)
-            if (n->attrs[k].kind == ATTR_GRAPH && !known_graph(n->attrs[k].graph))
-                return false;
     }
     return true;
 }

@@ -7,5 +7,8 @@
 bool known_attrs(const node *n);
 bool known_types(const node *n);
 
+/* Whether all that the node's functions do is known. */
+bool known_functions(const node *n);
+
 /* Whether that is so for every node of the graph, and of its functions. */
 bool known_graph(const graph *g);

@@ -6,9 +6,6 @@
 
 #include "engine/known.h"
 
-enum { WHILE_CONDITION, WHILE_BODY };
-enum { SCAN_BODY, SCAN_CARRIES, SCAN_LENGTH };
-
 /* A loop while it runs. */
 typedef struct loop {
     const node *node;
@@ -24,12 +21,8 @@ typedef struct loop {
 
 bool rounds_needed(const node *n)
 {
-    if (n->op->control != CONTROL_WHILE && n->op->control != CONTROL_SCAN)
-        return false;
-    for (int i = 0; i < n->op->attr_count; i++)
-        if (n->attrs[i].kind == ATTR_GRAPH && !known_graph(n->attrs[i].graph))
-            return true;
-    return false;
+    return (n->op->control == CONTROL_WHILE || n->op->control == CONTROL_SCAN) &&
+           !known_functions(n);
 }
 
 static void release(tensor *tensors, int count)
@@ -40,24 +33,13 @@ static void release(tensor *tensors, int count)
 
 /* ---- One call of a function --------------------------------------------------------- */
 
-/* Where, among the loop's inputs, what a function captured begins. */
-static int first_captured(const loop *l, int function)
-{
-    int at = l->own;
-
-    for (int i = 0; i < function; i++)
-        if (l->node->attrs[i].kind == ATTR_GRAPH)
-            at += l->node->attrs[i].graph->input_count - graph_param_count(l->node->attrs[i].graph);
-    return at;
-}
-
 /* The function as a graph of its own, for arguments of just these shapes; sets what it is
  * to be run with. */
 static graph *instantiate(const loop *l, int function, const tensor *arguments, arena *a,
                           tensor *given, error *err)
 {
     const graph *f = l->node->attrs[function].graph;
-    const int params = graph_param_count(f), at = first_captured(l, function);
+    const int params = graph_param_count(f), at = graph_first_captured(l->node, function);
     graph *g = graph_new(a, NULL);
     graph_map *map = graph_map_new(f, g);
 

@@ -111,7 +111,7 @@ static bool advance(runner *r, const function *body, tensor *variables, tensor *
 
 bool loop_may_go_on(const node *n, const stop_sign *stop, int64_t count, error *err)
 {
-    const attr *given = &n->attrs[2]; /* limit of while_loop, length of scan */
+    const attr *given = &n->attrs[n->op->control == CONTROL_WHILE ? WHILE_LIMIT : SCAN_LENGTH];
     const int64_t most = stop->iterations_max > 0 ? stop->iterations_max : LOOP_ITERATIONS;
     const int64_t limit = given->kind == ATTR_INT && given->integer < most ? given->integer : most;
 
@@ -156,7 +156,7 @@ typedef struct scan {
 
 static bool scan_start(runner *r, const step *s, scan *sc, error *err)
 {
-    sc->carries = (int)s->node->attrs[1].integer;
+    sc->carries = (int)s->node->attrs[SCAN_CARRIES].integer;
     sc->walks = s->own - sc->carries;
     sc->body = function_of(r, s, 0, s->own);
     sc->results = arena_array(r->arena, (size_t)s->output_count + 1, sizeof *sc->results);
@@ -170,7 +170,8 @@ static bool scan_start(runner *r, const step *s, scan *sc, error *err)
     }
     for (int i = 0; i < sc->walks; i++)
         sc->walked[i] = runner_tensor(r, &s->inputs[sc->carries + i]);
-    sc->length = sc->walks > 0 ? sc->walked[0].shape.length[0] : s->node->attrs[2].integer;
+    sc->length =
+        sc->walks > 0 ? sc->walked[0].shape.length[0] : s->node->attrs[SCAN_LENGTH].integer;
     sc->carried = variables_of(r, s, sc->carries);
     return true;
 }

@@ -9,8 +9,6 @@
 
 #include "engine/grad/private.h"
 
-enum { SCAN_BODY, SCAN_CARRIES, SCAN_LENGTH };
-
 /* A scan and which of its parts have gradients. */
 typedef struct scan_parts {
     const step *step;
@@ -398,7 +396,7 @@ static bool count_steps(const step *s, int condition_at, int body_at, value *cou
     const node *n = s->node;
     const int variables = graph_own_inputs(n);
     value *inputs = arena_array(s->graph->arena, (size_t)variables + 2, sizeof *inputs);
-    attr attrs[4] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_GRAPH}, n->attrs[2]};
+    attr attrs[4] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_GRAPH}, n->attrs[WHILE_LIMIT]};
     value outputs[OP_OUTPUTS];
     const int64_t zero = 0;
 
@@ -420,7 +418,7 @@ static bool count_steps(const step *s, int condition_at, int body_at, value *cou
  * error is about, that it has no gradient. False. */
 static bool changes_shape(const node *n, error *err)
 {
-    if (n->attrs[3].kind == ATTR_NONE || err->kind != ERR_SHAPE)
+    if (n->attrs[WHILE_INVARIANTS].kind == ATTR_NONE || err->kind != ERR_SHAPE)
         return false;
     *err = (error){0};
     return error_set(err, ERR_NOT_IMPLEMENTED,
@@ -432,8 +430,7 @@ bool while_gradients(const step *s, value *gradients, error *err)
 {
     const node *n = s->node;
     const int variables = graph_own_inputs(n);
-    const int body_at =
-        variables + n->attrs[0].graph->input_count - graph_param_count(n->attrs[0].graph);
+    const int body_at = graph_first_captured(n, WHILE_BODY);
     const op_def *scan = op_find("scan", 4);
     attr attrs[3] = {{.kind = ATTR_GRAPH}, {.kind = ATTR_INT, .integer = variables}, {0}};
     value outputs[OP_OUTPUTS], count = {0}, *found;
@@ -443,8 +440,8 @@ bool while_gradients(const step *s, value *gradients, error *err)
     if (!count_steps(s, variables, body_at, &count, err))
         return changes_shape(n, err);
     attrs[2] = (attr){.kind = ATTR_DYNAMIC, .node = count.node, .output = count.index};
-    attrs[0].graph = loop_body(s->graph, n->attrs[1].graph, n->inputs, variables, variables,
-                               n->inputs + body_at, err);
+    attrs[0].graph = loop_body(s->graph, n->attrs[WHILE_BODY].graph, n->inputs, variables,
+                               variables, n->inputs + body_at, err);
     same.node = attrs[0].graph == NULL
                     ? NULL
                     : graph_apply(s->graph, scan, n->inputs, variables, attrs, outputs, err);

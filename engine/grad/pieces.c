@@ -10,8 +10,6 @@
 
 #include "engine/grad/private.h"
 
-enum { SCAN_BODY, SCAN_CARRIES, SCAN_LENGTH };
-
 /* A scan in pieces. */
 typedef struct pieces {
     const step *step;

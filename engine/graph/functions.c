@@ -34,9 +34,6 @@ static type variable_type(const type *t)
     return result;
 }
 
-enum { SCAN_CARRIES = 1, SCAN_LENGTH = 2 }; /* attributes of scan */
-enum { WHILE_INVARIANTS = 3 };              /* attribute of while_loop */
-
 /* A variable's type with the lengths that a loop's shape invariant leaves open. */
 static bool loosen(const op_def *op, int i, const int64_t *invariant, type *t, error *err)
 {
@@ -204,7 +201,7 @@ static bool check_variable(const op_def *op, const graph *body, int i, const typ
 static bool while_types(const op_def *op, const attr *attrs, const type *params, int param_count,
                         type *types, int *count, error *err)
 {
-    const graph *condition = attrs[0].graph, *body = attrs[1].graph;
+    const graph *condition = attrs[WHILE_CONDITION].graph, *body = attrs[WHILE_BODY].graph;
 
     if (condition->output_count != 1 || value_type(condition->outputs[0])->shape.rank != 0)
         return error_set(err, ERR_SHAPE, "%s: the condition must give one scalar", op->name);
@@ -245,7 +242,7 @@ static bool scan_length(const op_def *op, const value *inputs, int own, const at
 static bool scan_types(const op_def *op, const value *inputs, int own, const attr *attrs,
                        const type *params, type *types, int *count, error *err)
 {
-    const graph *body = attrs[0].graph;
+    const graph *body = attrs[SCAN_BODY].graph;
     const int carries = (int)attrs[SCAN_CARRIES].integer;
     int64_t length;
 
@@ -314,8 +311,7 @@ const type *subgraph_types(graph *g, const op_def *op, const value *inputs, int 
 
 /* ---- Building them anew ------------------------------------------------------------------ */
 
-/* Where, among a node's inputs, what the function captured begins. */
-static int first_captured(const node *n, int function)
+int graph_first_captured(const node *n, int function)
 {
     int at = graph_own_inputs(n);
 
@@ -331,7 +327,7 @@ graph *graph_begin_function(graph *g, const node *n, const value *inputs, int fu
     const graph *from = n->attrs[function].graph;
     type *types = arena_array(g->arena, OP_OUTPUTS, sizeof *types);
     graph *to = graph_new(g->arena, g);
-    const int params = graph_param_count(from), at = first_captured(n, function);
+    const int params = graph_param_count(from), at = graph_first_captured(n, function);
     int count;
 
     *map = graph_map_new(from, to);

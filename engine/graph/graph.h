@@ -150,6 +150,9 @@ bool graph_param_types(const op_def *op, const value *inputs, int input_count, c
 /* How many inputs a node has of its own, before what its sub-graphs captured. */
 int graph_own_inputs(const node *n);
 
+/* Where, among a node's inputs, what the function in attribute `function` captured begins. */
+int graph_first_captured(const node *n, int function);
+
 /* An empty sub-graph of g for the function in attribute `function` of n, whose inputs are
  * now `inputs`: with its parameters and what it captures, mapped from the old one's. */
 graph *graph_begin_function(graph *g, const node *n, const value *inputs, int function,

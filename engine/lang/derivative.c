@@ -412,23 +412,31 @@ static bool give_tensors(tracer *tr, const lang_value *v, value *outputs, int *c
     return true;
 }
 
+/* Calls a derivative while a function that is no text is built in g. */
+static bool call_in(const applied *a, graph *g, builtin_fn *derivative, const lang_value *values,
+                    int n, value *outputs, int *output_count, error *err)
+{
+    const arguments args = {.count = n, .values = values};
+    graph *outer = a->tracer->graph;
+    lang_value result;
+    bool ok;
+
+    a->tracer->graph = g;
+    ok = derivative(a->tracer, &args, &result, err) &&
+         give_tensors(a->tracer, &result, outputs, output_count, err);
+    a->tracer->graph = outer;
+    return ok;
+}
+
 /* A lang_native: the row of the jacobian for one unit vector. */
-static bool build_row(const lang_native *native, graph *g, const value *arguments, int count,
+static bool build_row(const lang_native *native, graph *g, const value *given, int count,
                       value *outputs, int *output_count, error *err)
 {
     const applied *a = native->context;
-    const lang_value given[3] = {*a->f, *a->x, lang_of_value(arguments[0])};
-    const struct arguments args = {.count = 3, .values = given};
-    graph *outer = a->tracer->graph;
-    lang_value row;
-    bool ok;
+    const lang_value values[3] = {*a->f, *a->x, lang_of_value(given[0])};
 
     (void)count;
-    a->tracer->graph = g;
-    ok = derivative_vjp(a->tracer, &args, &row, err) &&
-         give_tensors(a->tracer, &row, outputs, output_count, err);
-    a->tracer->graph = outer;
-    return ok;
+    return call_in(a, g, derivative_vjp, values, 3, outputs, output_count, err);
 }
 
 /* The tensors of y's shape with a one among zeros, as many as y has elements, stacked. */
@@ -521,22 +529,14 @@ bool derivative_jacobian(tracer *tr, const arguments *args, lang_value *result, 
 }
 
 /* A lang_native: the gradient of a function at its one argument. */
-static bool build_gradient(const lang_native *native, graph *g, const value *arguments, int count,
+static bool build_gradient(const lang_native *native, graph *g, const value *given, int count,
                            value *outputs, int *output_count, error *err)
 {
     const applied *a = native->context;
-    const lang_value given[2] = {*a->f, lang_of_value(arguments[0])};
-    const struct arguments args = {.count = 2, .values = given};
-    graph *outer = a->tracer->graph;
-    lang_value gradient;
-    bool ok;
+    const lang_value values[2] = {*a->f, lang_of_value(given[0])};
 
     (void)count;
-    a->tracer->graph = g;
-    ok = derivative_grad(a->tracer, &args, &gradient, err) &&
-         give_tensors(a->tracer, &gradient, outputs, output_count, err);
-    a->tracer->graph = outer;
-    return ok;
+    return call_in(a, g, derivative_grad, values, 2, outputs, output_count, err);
 }
 
 /* The hessian for one argument, as many elements as it may have. */

@@ -194,6 +194,10 @@ typedef enum control_kind {
     CONTROL_SCAN   /* a body of carried values and of elements along axis 0 */
 } control_kind;
 
+/* The attributes of the rows that loop. */
+enum { WHILE_CONDITION, WHILE_BODY, WHILE_LIMIT, WHILE_INVARIANTS };
+enum { SCAN_BODY, SCAN_CARRIES, SCAN_LENGTH };
+
 typedef enum op_traits {
     OP_COMMUTES = 1 << 0,   /* f(x, y) is f(y, x), bit for bit */
     OP_WEAK = 1 << 1,       /* of weak scalars only, gives a weak scalar */

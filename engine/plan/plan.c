@@ -249,26 +249,27 @@ static dtype control_input(const node *n, int i)
 /* Whether input i of a loop is walked along: only its elements must be dense then. */
 static bool is_walked(const node *n, int i)
 {
-    return n->op->control == CONTROL_SCAN && i >= n->attrs[1].integer && i < graph_own_inputs(n);
+    return n->op->control == CONTROL_SCAN && i >= n->attrs[SCAN_CARRIES].integer &&
+           i < graph_own_inputs(n);
 }
 
 /* How often the functions run, as far as that is known: a while loop is watched while
  * it runs. */
 static double control_count(const node *n)
 {
-    const int carries = n->op->control == CONTROL_SCAN ? (int)n->attrs[1].integer : 0;
+    const int carries = n->op->control == CONTROL_SCAN ? (int)n->attrs[SCAN_CARRIES].integer : 0;
 
     if (n->op->control != CONTROL_SCAN)
         return 1;
-    if (n->attrs[2].kind == ATTR_INT)
-        return (double)n->attrs[2].integer;
+    if (n->attrs[SCAN_LENGTH].kind == ATTR_INT)
+        return (double)n->attrs[SCAN_LENGTH].integer;
     return (double)value_type(n->inputs[carries])->shape.length[0];
 }
 
 /* Outputs come from the functions, but for what a scan stacks. */
 static bool made_by_function(const node *n, int i)
 {
-    return n->op->control != CONTROL_SCAN || i < n->attrs[1].integer;
+    return n->op->control != CONTROL_SCAN || i < n->attrs[SCAN_CARRIES].integer;
 }
 
 static void plan_control_outputs(planner *p, const node *n, step *s, int *slots)

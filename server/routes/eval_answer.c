@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "server/routes/evaluation.h"
+#include "server/routes/stored.h"
 
 static void add_type(json_writer *w, const char *key, const tensor *t)
 {
@@ -60,15 +61,7 @@ static void add_changes(const evaluation *e, json_writer *w)
 {
     const commit_result nothing = {0}, *c = e->committed == NULL ? &nothing : e->committed;
 
-    json_begin(w, "stored", '{');
-    for (size_t i = 0; i < c->count; i++) {
-        if (c->names[i].deleted || c->names[i].hidden)
-            continue;
-        json_begin(w, c->names[i].name, '{');
-        json_int(w, "version", c->names[i].version);
-        json_end(w, '}');
-    }
-    json_end(w, '}');
+    stored_add_committed(w, c);
     if (e->asked.delete.count == 0 && !e->asked.store_all)
         return;
     json_begin(w, "deleted", '[');

@@ -136,20 +136,6 @@ static bool store(gradients *g, error *err)
     return ok;
 }
 
-static void add_stored(const gradients *g, json_writer *w)
-{
-    json_begin(w, "stored", '{');
-    for (size_t i = 0; i < g->done.count; i++) {
-        json_begin(w, g->done.names[i].name, '{');
-        json_int(w, "version", g->done.names[i].version);
-        json_end(w, '}');
-    }
-    json_end(w, '}');
-    if (g->done.commit > 0)
-        json_int(w, "commit", g->done.commit);
-    json_int(w, "snapshot", snapshot_commit(txn_base(g->txn)));
-}
-
 static void answer(const gradients *g)
 {
     http_request *r = g->request;
@@ -159,7 +145,10 @@ static void answer(const gradients *g)
     text_init(&body);
     json_begin(&w, NULL, '{');
     json_raw(&w, "graph", g->json.bytes);
-    add_stored(g, &w);
+    stored_add_committed(&w, &g->done);
+    if (g->done.commit > 0)
+        json_int(&w, "commit", g->done.commit);
+    json_int(&w, "snapshot", snapshot_commit(txn_base(g->txn)));
     json_end(&w, '}');
     text_add_char(&body, '\n');
     if (g->done.commit > 0)

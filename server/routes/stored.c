@@ -290,3 +290,16 @@ bool stored_delete(services *s, http_request *r, entry_kind kind, error *err)
     txn_free(x);
     return ok;
 }
+
+void stored_add_committed(json_writer *w, const commit_result *done)
+{
+    json_begin(w, "stored", '{');
+    for (size_t i = 0; i < done->count; i++) {
+        if (done->names[i].deleted || done->names[i].hidden)
+            continue;
+        json_begin(w, done->names[i].name, '{');
+        json_int(w, "version", done->names[i].version);
+        json_end(w, '}');
+    }
+    json_end(w, '}');
+}

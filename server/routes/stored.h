@@ -38,6 +38,9 @@ void stored_answer_etag(services *s, http_request *r, const entry *e, const char
 /* Sets a header to a number. */
 void stored_answer_number(http_request *r, const char *header, int64_t number);
 
+/* Adds "stored": the names that a commit gave new versions, but for hidden ones. */
+void stored_add_committed(json_writer *w, const commit_result *done);
+
 /* Answers with a JSON text that storage keeps, and gives it up. False if it is NULL. */
 bool stored_answer_kept(http_request *r, buffer *kept);
 

@@ -122,15 +122,7 @@ static void answer_stored(http_request *r, const commit_result *done)
 
     text_init(&body);
     json_begin(&w, NULL, '{');
-    json_begin(&w, "stored", '{');
-    for (size_t i = 0; i < done->count; i++) {
-        if (done->names[i].hidden)
-            continue;
-        json_begin(&w, done->names[i].name, '{');
-        json_int(&w, "version", done->names[i].version);
-        json_end(&w, '}');
-    }
-    json_end(&w, '}');
+    stored_add_committed(&w, done);
     json_int(&w, "commit", done->commit);
     json_end(&w, '}');
     text_add_char(&body, '\n');

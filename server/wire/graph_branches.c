@@ -40,12 +40,6 @@ typedef struct branches {
     int pred, level; /* of the merge that is looked at */
 } branches;
 
-static bool fault(const reading *r, int at, error *err, const char *reason)
-{
-    error_set(err, ERR_ARGUMENT, "%s", reason);
-    return reading_fault_at(&r->items[at], r->items[at].object, err);
-}
-
 /* ---- Predicates --------------------------------------------------------------------------- */
 
 /* Says of every switch which one stands for its predicate. */
@@ -147,8 +141,9 @@ static bool search_paths(branches *b, int at, unsigned sides[2], error *err)
         sides[i] = search_from(&b->paths[i], &r->items[at].arguments[i].place);
         for (int k = 0; k < b->paths[i].count; k++)
             if (b->paths[i].bits[b->paths[i].found[k]] == MEETS_BOTH)
-                return fault(r, b->paths[i].found[k], err,
-                             "the node needs both sides of a switch, of which only one is there");
+                return dataflow_fault(
+                    r, b->paths[i].found[k], err,
+                    "the node needs both sides of a switch, of which only one is there");
     }
     return true;
 }
@@ -264,9 +259,10 @@ static bool make_merge(branches *b, int at, error *err)
 
     b->pred = pred_of_merge(b, &b->reading->items[at]);
     if (b->pred < 0)
-        return fault(b->reading, at, err,
-                     "a merge takes one argument from each side of a switch, or an enter and a "
-                     "next_iteration");
+        return dataflow_fault(
+            b->reading, at, err,
+            "a merge takes one argument from each side of a switch, or an enter and a "
+            "next_iteration");
     b->level = level_of_merge(b);
     return search_paths(b, at, sides, err) && make(b, at, sides, err);
 }
@@ -336,9 +332,10 @@ static bool check_outputs(const branches *b, int at, error *err)
 
     for (int i = 0; i < f->output_count; i++)
         if (is_out_of_reach(b, at, f->outputs[i]))
-            return fault(r, f->outputs[i].item, err,
-                         "the node is on one side of a switch or inside a loop; outside of it "
-                         "there is what a merge or leave gives");
+            return dataflow_fault(
+                r, f->outputs[i].item, err,
+                "the node is on one side of a switch or inside a loop; outside of it "
+                "there is what a merge or leave gives");
     return true;
 }
 

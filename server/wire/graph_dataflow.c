@@ -9,6 +9,12 @@ bool dataflow_is(const item *x, const char *name)
            strcmp(x->op->name, name) == 0;
 }
 
+bool dataflow_fault(const reading *r, int at, error *err, const char *reason)
+{
+    error_set(err, ERR_ARGUMENT, "%s", reason);
+    return reading_fault_at(&r->items[at], r->items[at].object, err);
+}
+
 /* ---- The lists -------------------------------------------------------------------------- */
 
 int dataflow_frame(reading *r, int outer)
@@ -194,10 +200,8 @@ static bool check_left(const reading *r, error *err)
 
     for (int i = 0; i < r->item_count; i++)
         for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++)
-            if (dataflow_is(&r->items[i], reasons[k].name)) {
-                error_set(err, ERR_ARGUMENT, "%s", reasons[k].reason);
-                return reading_fault_at(&r->items[i], r->items[i].object, err);
-            }
+            if (dataflow_is(&r->items[i], reasons[k].name))
+                return dataflow_fault(r, i, err, reasons[k].reason);
     return true;
 }
 

@@ -30,6 +30,9 @@ bool dataflow_branches(reading *r, error *err);
 /* Whether an item is the dataflow node of this name, and still to be made something of. */
 bool dataflow_is(const item *x, const char *name);
 
+/* Sets ERR_ARGUMENT at an item, with the reason. False. */
+bool dataflow_fault(const reading *r, int at, error *err, const char *reason);
+
 /* A function without an object, around which is frame `outer`; its number. */
 int dataflow_frame(reading *r, int outer);
 

@@ -39,12 +39,6 @@ typedef struct loops {
     int pending;  /* the last that a search met and that is not made yet */
 } loops;
 
-static bool fault(const reading *r, int at, error *err, const char *reason)
-{
-    error_set(err, ERR_ARGUMENT, "%s", reason);
-    return reading_fault_at(&r->items[at], r->items[at].object, err);
-}
-
 /* ---- Finding them ----------------------------------------------------------------------- */
 
 static const item *argument_item(const reading *r, const item *x, int i)
@@ -91,15 +85,15 @@ static bool add_variable(loops *l, int at, int next, error *err)
     loop *to;
 
     if (enter == NULL || !dataflow_is(enter, "enter"))
-        return fault(r, at, err,
-                     "a merge with a next_iteration has an enter as its other argument");
+        return dataflow_fault(r, at, err,
+                              "a merge with a next_iteration has an enter as its other argument");
     v.enter = x->arguments[1 - next].place.item;
     v.loop = find_loop(l, frame_name(enter), x->frame);
     to = &l->list[v.loop];
     if (r->items[v.next].frame != x->frame || enter->frame != x->frame)
-        return fault(r, at, err, "the nodes of a loop variable must be in one graph");
+        return dataflow_fault(r, at, err, "the nodes of a loop variable must be in one graph");
     if (to->count == OP_OUTPUTS)
-        return fault(r, at, err, "a loop has at most 64 variables");
+        return dataflow_fault(r, at, err, "a loop has at most 64 variables");
     to->variables[to->count++] = l->variable_count;
     l->of_item[at] = l->variable_count;
     l->variables[l->variable_count++] = v;
@@ -131,13 +125,13 @@ static bool add_side(loops *l, int at, error *err)
     if (v == NULL || v->merge != data.item)
         return true; /* of a choice */
     if (v->side >= 0)
-        return fault(r, at, err, "the loop variable has a switch already");
+        return dataflow_fault(r, at, err, "the loop variable has a switch already");
     v->side = at;
     l->of_item[at] = l->of_item[data.item];
     if (to->condition.written == NULL)
         to->condition = x->arguments[1];
     return dataflow_same(r, &to->condition, &x->arguments[1]) ||
-           fault(r, at, err, "all switches of a loop take the same predicate");
+           dataflow_fault(r, at, err, "all switches of a loop take the same predicate");
 }
 
 static bool add_sides(loops *l, error *err)
@@ -149,8 +143,8 @@ static bool add_sides(loops *l, error *err)
             return false;
     for (int i = 0; i < l->variable_count; i++)
         if (l->variables[i].side < 0)
-            return fault(r, l->variables[i].merge, err,
-                         "the loop variable needs a switch that takes this merge");
+            return dataflow_fault(r, l->variables[i].merge, err,
+                                  "the loop variable needs a switch that takes this merge");
     return true;
 }
 
@@ -247,16 +241,17 @@ static bool check_parts(const loops *l, const loop *of, unsigned condition, unsi
     const variable *first = &l->variables[of->variables[0]];
 
     if ((condition & (MEETS_SIDE_TRUE | MEETS_SIDE_FALSE)) != 0)
-        return fault(
+        return dataflow_fault(
             l->reading, first->side, err,
             "the predicate of a loop is computed from its merges, not behind its switches");
     if ((body & MEETS_MERGE) != 0)
-        return fault(l->reading, first->merge, err,
-                     "the body of a loop takes its variables from output 1 of their switches, not "
-                     "from the merges");
+        return dataflow_fault(
+            l->reading, first->merge, err,
+            "the body of a loop takes its variables from output 1 of their switches, not "
+            "from the merges");
     return (body & MEETS_SIDE_FALSE) == 0 ||
-           fault(l->reading, first->side, err,
-                 "output 0 of a loop's switch is for leave; the body takes output 1");
+           dataflow_fault(l->reading, first->side, err,
+                          "output 0 of a loop's switch is for leave; the body takes output 1");
 }
 
 /* The function of the condition: the merges are its parameters. */
@@ -335,9 +330,10 @@ static bool make_nested(loops *l, int outermost, int *stack, error *err)
         if (((condition | body) & MEETS_LOOP) != 0) {
             of->waits = true;
             if (l->list[l->pending].waits)
-                return fault(l->reading, l->variables[of->variables[0]].merge, err,
-                             "the loops are not inside each other: one uses what the other has "
-                             "not left");
+                return dataflow_fault(
+                    l->reading, l->variables[of->variables[0]].merge, err,
+                    "the loops are not inside each other: one uses what the other has "
+                    "not left");
             stack[depth++] = l->pending;
             continue;
         }

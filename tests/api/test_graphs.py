@@ -417,6 +417,17 @@ def gradients_of_loops_and_variables():
         report.check(values(run(server, "fg", feeds={"xs": [1.0, 2.0]}))[0].tolist() == [1.5, 1.5], "its gradient")
 
 
+def gradients_are_repeated_by_their_key():
+    """What keeps the first answer is hidden, and no name that was stored."""
+    with Server() as server:
+        put(server, "net", NET)
+        for _ in range(2):
+            status, _, body = server.request("POST", "/v1/graphs/net/grad",
+                                             json.dumps({"of": "loss", "wrt": ["w"], "as": "g"}),
+                                             {"Content-Type": "application/json", "Idempotency-Key": "k"})
+            report.check(status == 200 and json.loads(body)["stored"] == {"g": {"version": 1}}, body[-300:])
+
+
 def bare_numbers_and_updates_must_fit():
     with Server() as server:
         put(server, "small", program("x + 1", x={"dtype": "uint8", "shape": []}))
@@ -504,7 +515,7 @@ def main():
                  broken_dependencies_are_told,
                  feeds_reach_what_is_called, growth_is_bounded, views_say_the_same,
                  a_branch_that_is_not_taken_does_not_fail, pictures_are_laid_out_by_dot,
-                 gradients_are_graphs, gradients_of_loops_and_variables, gradients_that_cannot_be_are_refused,
+                 gradients_are_graphs, gradients_of_loops_and_variables, gradients_that_cannot_be_are_refused, gradients_are_repeated_by_their_key,
                  bare_numbers_and_updates_must_fit, jacobians_are_stored_without_lengths,
                  types_have_theanos_names, optimised_views_need_no_lengths, texts_are_kept_as_sent):
         test()

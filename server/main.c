@@ -314,6 +314,7 @@ static int serve(const config *c)
     int code;
 
     umask(077);
+    log_start();
     if (!read_endpoint(c->listen, &e, &err) || !check_exposure(c, &e, &err))
         return fail(EXIT_USAGE, &err);
     s.storage = maintain_open(c, &err);
@@ -368,6 +369,7 @@ int main(int argc, char **argv)
         if (geteuid() == 0)
             log_message(LOG_WARN, "running as root; a user of its own would be safer");
         code = serve(&c);
+        log_stop();
     }
     config_clear(&c);
     return code;

@@ -3,8 +3,10 @@
  *     {"time":"2026-01-31T23:59:59.123Z","level":"info","message":"request", ...}
  *
  * Control bytes are escaped, so nothing a client sends can begin a line of its
- * own. Never log bodies, query strings, tokens or values of tensors. A line is
- * written with one call, so lines of several threads do not mix. */
+ * own. Never log bodies, query strings, tokens or values of tensors. Lines of several
+ * threads do not mix. Between log_start and log_stop a thread of the log's own writes
+ * them, many with one call and some 20 ms late; a warning or an error is written at once,
+ * with all that wait. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,6 +17,7 @@ typedef enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR } log_level;
 
 /* A line being written: add members to json between begin and end. */
 typedef struct log_line {
+    log_level level;
     text text;
     json_writer json;
 } log_line;
@@ -24,6 +27,10 @@ void log_set_level(log_level least);
 
 /* The level that a word names; LOG_INFO if it names none. */
 log_level log_level_of(const char *word);
+
+/* Starts the thread that writes lines, and ends it when all are written. */
+void log_start(void);
+void log_stop(void);
 
 /* Starts a line with time, level, request_id (unless NULL) and message. False,
  * and nothing to end, if the level is not written. */

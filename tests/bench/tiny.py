@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 from server import Server  # noqa: E402
 
 THREADS = 2
-BODY = json.dumps({"program": "2*x+1", "inputs": {"x": 3.5}})
+BODY = json.dumps({"program": "2*x+1", "inputs": {"x": 10000.5}})
 JSON = {"Content-Type": "application/json"}
 ADDED = {"date", "connection", "content-length"}  # by the library itself
 SHARE, LONELY_US = 0.70, 40
@@ -46,12 +46,15 @@ class Bare:
 
 
 def script(directory, token):
-    """What wrk sends."""
+    """What wrk sends: another number each time, of as many digits."""
+    before, after = BODY.split("10000")
     path = os.path.join(directory, "request.lua")
     with open(path, "w") as f:
-        f.write("wrk.method = 'POST'\nwrk.body = %s\n" % json.dumps(BODY))
+        f.write("wrk.method = 'POST'\n")
         for name, value in {**JSON, "Authorization": "Bearer " + token}.items():
             f.write("wrk.headers['%s'] = '%s'\n" % (name, value))
+        f.write("local n = 0\nrequest = function()\n  n = n %% 80000 + 1\n"
+                "  return wrk.format(nil, nil, nil, '%s' .. 10000 + n .. '%s')\nend\n" % (before, after))
     return path
 
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,6 +61,47 @@ static void lines_are_one_object_each(void **state)
                            "\"message\":\"a\\nb\\u001b[31m\\\"\\\\\",\"n\":-3,\"none\":null}"));
     capture(write_quiet, out, sizeof out);
     assert_string_equal(out, "");
+}
+
+enum { THREADS = 4, LINES = 50 };
+
+static void *write_lines(void *who)
+{
+    for (int i = 0; i < LINES; i++)
+        log_message(i % 16 == 15 ? LOG_WARN : LOG_INFO, "%c%d.", *(const char *)who, i);
+    return NULL;
+}
+
+static void write_from_threads(void)
+{
+    static char names[THREADS] = {'a', 'b', 'c', 'd'};
+    pthread_t threads[THREADS];
+
+    log_start();
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, write_lines, &names[i]);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    log_stop();
+}
+
+/* With a thread of the log's own, each line is written, whole, and in its thread's order. */
+static void lines_keep_their_order(void **state)
+{
+    static char out[65536];
+    int next[THREADS] = {0}, lines = 0;
+
+    (void)state;
+    capture(write_from_threads, out, sizeof out);
+    for (char *line = strtok(out, "\n"); line != NULL; line = strtok(NULL, "\n"), lines++) {
+        const char *message = strstr(line, "\"message\":\"");
+
+        assert_int_equal(line[0], '{');
+        assert_int_equal(line[strlen(line) - 1], '}');
+        assert_non_null(message);
+        assert_int_equal(atoi(message + 12), next[message[11] - 'a']++);
+    }
+    assert_int_equal(lines, THREADS * LINES);
 }
 
 static void json_may_be_pretty(void **state)
@@ -205,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_one_object_each),
+        cmocka_unit_test(lines_keep_their_order),
         cmocka_unit_test(json_may_be_pretty),
         cmocka_unit_test(sha256_is_right),
         cmocka_unit_test(sha256_of_pieces_is_that_of_the_whole),

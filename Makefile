@@ -2,6 +2,7 @@
 # make test       all tests                     make check      layers, vectorised, format, generated files
 # make SAN=1 ...  address + undefined sanitizers    make api    rewrite the generated files of api-spec/
 # make deps       install what is missing       make bench      speed, side by side with others
+# make deb        build a Debian package
 # make long       values and gradients against PyTorch, drawn anew (ROUNDS=20)
 CC       = gcc
 CXX      = g++
@@ -97,10 +98,14 @@ long: deps
 	@$(MAKE) -s -j2 $(OUT)/tensord
 	@TENSORD=$(OUT)/tensord /usr/bin/python3 tests/oracle/long_values.py $(or $(ROUNDS),20)
 
+deb: deps
+	@$(MAKE) -s -j2 $(OUT)/tensord
+	@tools/package/deb.sh $(OUT)/tensord $(OUT)
+
 deps:
 	@tools/deps.sh
 
 clean:
 	rm -rf build build-san build-tsan
 
-.PHONY: all api test check run bench long deps clean
+.PHONY: all api test check run bench long deb deps clean

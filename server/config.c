@@ -181,7 +181,7 @@ static const config_row *find_row(const char *said, size_t n)
 }
 
 /* name as it is written in a flag, in an arena. */
-static char *flag_name(arena *a, const char *name)
+char *config_flag(arena *a, const char *name)
 {
     char *flag = arena_format(a, "--%s", name);
 
@@ -199,7 +199,7 @@ static bool suggest_flag(config *c, const char *said, error *err)
     nearest n = nearest_to(said, 3);
 
     for (int i = 0; i < CONFIG_SETTINGS + (int)(sizeof others / sizeof *others); i++)
-        nearest_offer(&n, i < CONFIG_SETTINGS ? flag_name(c->arena, rows[i].name)
+        nearest_offer(&n, i < CONFIG_SETTINGS ? config_flag(c->arena, rows[i].name)
                                               : others[i - CONFIG_SETTINGS]);
     return error_suggest(err, n.word);
 }
@@ -243,7 +243,7 @@ static bool take_line(config *c, char *line, const char *path, int number, error
     row = find_row(key, strlen(key));
     if (row == NULL) {
         error_set(err, ERR_VALUE, "%s: there is no setting '%s'", where, key);
-        return suggest_flag(c, flag_name(c->arena, key), err);
+        return suggest_flag(c, config_flag(c->arena, key), err);
     }
     return take_value(c, row, trimmed(equals + 1), where, err);
 }
@@ -392,22 +392,29 @@ static const char *chosen_file(int argc, char **argv)
     return NULL;
 }
 
-/* A row of commands.def. */
-static const struct command {
-    const char *word, *operands, *doc;
-} commands[] = {
+const config_word config_commands[] = {
 #define COMMAND(id, word, operands, doc) {word, operands, doc},
 #include "server/commands.def"
 #undef COMMAND
+    {NULL, NULL, NULL},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof config_commands / sizeof *config_commands - 1 };
+
+const config_word config_flags[] = {
+    {"config", "FILE", "Reads this file alone."},
+    {"print-config", "", "Shows every setting and where it came from."},
+    {"write-api", "DIR", "Writes the API document and ends."},
+    {"version", "", "Shows the version."},
+    {"help", "", "Shows this."},
+    {NULL, NULL, NULL},
+};
 
 /* The command that a word names; COMMANDS: none. */
 static int find_command(const char *word)
 {
     int i = 0;
 
-    while (i < COMMANDS && strcmp(commands[i].word, word) != 0)
+    while (i < COMMANDS && strcmp(config_commands[i].word, word) != 0)
         i++;
     return i;
 }
@@ -416,7 +423,7 @@ static int find_command(const char *word)
 static int take_command(config *c, int argc, char **argv, error *err)
 {
     const int command = argc > 1 ? find_command(argv[1]) : COMMANDS;
-    const bool has_operand = command < COMMANDS && commands[command].operands[0] != '\0';
+    const bool has_operand = command < COMMANDS && config_commands[command].operands[0] != '\0';
     int i = 2;
 
     if (command == COMMANDS)
@@ -427,7 +434,8 @@ static int take_command(config *c, int argc, char **argv, error *err)
         i++;
     }
     if (has_operand && i == 2)
-        error_set(err, ERR_VALUE, "say which: tensord %s %s", argv[1], commands[command].operands);
+        error_set(err, ERR_VALUE, "say which: tensord %s %s", argv[1],
+                  config_commands[command].operands);
     return i;
 }
 
@@ -555,59 +563,4 @@ void config_add_listing(const config *c, text *to)
         text_addf(to, "%-28s = %-24s # %s\n", rows[i].name, value.bytes, c->source[i]);
         text_clear(&value);
     }
-}
-
-static void add_flag_help(arena *a, const config_row *row, text *to)
-{
-    static const char *const kinds[] = {"TEXT", "NAME", "", "N", "BYTES", "TIME"};
-    const char *kind = row->choices != NULL ? row->choices : kinds[row->type];
-    const char *flag = arena_format(a, "%s %s", flag_name(a, row->name), kind);
-
-    text_addf(to, "  %-34s %s", flag, row->doc);
-    if (row->fallback[0] != '\0' && strcmp(row->fallback, "auto") != 0)
-        text_addf(to, " [%s]", row->fallback);
-    text_add_char(to, '\n');
-}
-
-void config_add_help(text *to)
-{
-    arena *a = arena_new();
-
-    text_add(to,
-             "Examples:\n"
-             "  tensord serve                          listen on 127.0.0.1:8750, keep data in "
-             "./tensord-data\n"
-             "  tensord serve --data DIR --listen 127.0.0.1:0\n"
-             "  curl -K tensord-data/curl http://127.0.0.1:8750/v1/info\n"
-             "  tensord --print-config                 every setting, its value and its origin\n"
-             "\n"
-             "tensord computes with tensors for any HTTP client.\n"
-             "\n"
-             "Commands:\n");
-    for (int i = 0; i < COMMANDS; i++)
-        text_addf(to, "  %-34s %s\n",
-                  arena_format(a, "%s %s", commands[i].word, commands[i].operands),
-                  commands[i].doc);
-    text_add(to, "\nSettings:\n");
-    for (int i = 0; i < CONFIG_SETTINGS; i++)
-        if (rows[i].error == ERR_NONE)
-            add_flag_help(a, &rows[i], to);
-    text_add(to, "\nLimits:\n");
-    for (int i = 0; i < CONFIG_SETTINGS; i++)
-        if (rows[i].error != ERR_NONE)
-            add_flag_help(a, &rows[i], to);
-    text_add(to,
-             "\nOther:\n"
-             "  --config FILE                      Reads this file alone.\n"
-             "  --print-config                     Shows every setting and where it came from.\n"
-             "  --write-api DIR                    Writes the API document and ends.\n"
-             "  --version, --help\n"
-             "\n"
-             "A setting is also taken from the environment (--log-level is TENSORD_LOG_LEVEL)\n"
-             "and from lines like log_level = warn in $XDG_CONFIG_HOME/tensord/config and\n"
-             "/etc/tensord/config. Flags go before the environment, that before files.\n"
-             "\n"
-             "Exit codes: 0 stopped as asked, 1 failure, 2 wrong usage, 3 the data directory\n"
-             "is in use, 130 stopped at once by a second interrupt.\n");
-    arena_free(a);
 }

@@ -82,8 +82,20 @@ typedef struct config_row {
     size_t offset; /* in struct config */
 } config_row;
 
+/* A command, or a flag that is no setting (without its dashes): what follows it, "" if nothing
+ * does, and what it does. */
+typedef struct config_word {
+    const char *word, *operands, *doc;
+} config_word;
+
+/* All of them; the last has no word. */
+extern const config_word config_commands[], config_flags[];
+
 /* The row of setting i, 0 to CONFIG_SETTINGS - 1. */
 const config_row *config_row_of(int i);
+
+/* The flag of a setting's name, in a: --log-level of log_level. */
+char *config_flag(arena *a, const char *name);
 
 /* Reads the command line, the environment and the files. False and ERR_VALUE,
  * with the nearest known flag as suggestion, if something is not understood. c
@@ -101,6 +113,5 @@ int64_t config_number(const config *c, const config_row *row);
 /* Adds the value of a row's setting as it would be written in a file. */
 void config_add_value(const config *c, const config_row *row, text *to);
 
-/* Adds the text of --help, and of --print-config. */
-void config_add_help(text *to);
+/* Adds the text of --print-config. */
 void config_add_listing(const config *c, text *to);

@@ -16,6 +16,7 @@
 #include "engine/tensor/buffer.h"
 #include "server/config.h"
 #include "server/maintain.h"
+#include "server/manual.h"
 #include "server/openapi/openapi.h"
 #include "server/routes/defer.h"
 #include "server/routes/repeat.h"
@@ -83,7 +84,11 @@ static int run_other_command(const config *c)
     if (c->command == COMMAND_VERSION)
         text_add(&out, "tensord " TENSORD_VERSION "\n");
     else if (c->command == COMMAND_HELP)
-        config_add_help(&out);
+        manual_add_help(&out);
+    else if (c->command == COMMAND_MANUAL)
+        manual_add(&out);
+    else if (c->command == COMMAND_COMPLETION)
+        completion_add(&out);
     else
         config_add_listing(c, &out);
     return print(&out);
@@ -358,7 +363,7 @@ int main(int argc, char **argv)
 
     if (!config_load(&c, argc, argv, &err)) {
         code = fail(EXIT_USAGE, &err);
-    } else if (c.command > COMMAND_SERVE && c.command < COMMAND_HELP) {
+    } else if (c.command > COMMAND_SERVE && c.command < COMMAND_MANUAL) {
         code = maintain(&c);
     } else if (c.command != COMMAND_SERVE) {
         code = run_other_command(&c);

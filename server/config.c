@@ -487,7 +487,8 @@ static int64_t at_least(int64_t n, int64_t least)
     return n < least ? least : n;
 }
 
-static void find_automatic(config *c)
+/* What follows from the machine, and from other settings. */
+static void settle(config *c)
 {
     int64_t cores = at_least(sysconf(_SC_NPROCESSORS_ONLN), 1);
 
@@ -501,6 +502,8 @@ static void find_automatic(config *c)
         c->http_threads = cores > 8 ? 8 : at_least(cores, 2);
     if (c->memory_bytes_max == AUTO)
         c->memory_bytes_max = at_least(machine_memory() / 10 * 7, 64 << 20);
+    if (c->plan_bytes_max > c->memory_bytes_max) /* what would never have room is refused at once */
+        c->plan_bytes_max = c->memory_bytes_max;
 }
 
 static void start_empty(config *c)
@@ -513,7 +516,7 @@ static void start_empty(config *c)
 void config_load_defaults(config *c)
 {
     start_empty(c);
-    find_automatic(c);
+    settle(c);
 }
 
 bool config_load(config *c, int argc, char **argv, error *err)
@@ -522,7 +525,7 @@ bool config_load(config *c, int argc, char **argv, error *err)
     if (!take_files(c, chosen_file(argc, argv), err) || !take_environment(c, err) ||
         !take_arguments(c, argc, argv, err))
         return false;
-    find_automatic(c);
+    settle(c);
     return true;
 }
 

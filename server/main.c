@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/base/clock.h"
@@ -14,6 +15,7 @@
 #include "engine/engine.h"
 #include "engine/lang/lang.h"
 #include "engine/tensor/buffer.h"
+#include "engine/tensor/large.h"
 #include "server/config.h"
 #include "server/maintain.h"
 #include "server/manual.h"
@@ -227,20 +229,24 @@ static sigset_t block_signals(void)
     return set;
 }
 
+enum { IDLE_S = 5 }; /* after which freed memory that nobody came for goes back to the system */
+
 static void stop_at_once(int number)
 {
     (void)number;
     _exit(EXIT_INTERRUPTED);
 }
 
-/* Waits for the signal to stop; the next interrupt ends the process at once. */
+/* Waits for the signal to stop, and looks after memory that nobody needs; the next interrupt
+ * ends the process at once. */
 static void wait_for_signal(const sigset_t *set)
 {
+    const struct timespec look = {.tv_sec = IDLE_S};
     sigset_t interrupt;
-    int number = 0;
+    int number;
 
-    while (sigwait(set, &number) != 0)
-        continue;
+    while ((number = sigtimedwait(set, NULL, &look)) < 0)
+        large_drop_idle();
     log_message(LOG_INFO, "stopping: %s", number == SIGINT ? "interrupted" : "terminated");
     signal(SIGINT, stop_at_once);
     sigemptyset(&interrupt);

@@ -6,6 +6,7 @@
 
 #include "engine/base/crc32c.h"
 #include "engine/tensor/npy.h"
+#include "engine/tensor/resident.h"
 #include "storage/guard.h"
 #include "storage/private.h"
 
@@ -139,12 +140,14 @@ typedef struct mapping {
     vfs *vfs;
     uint8_t *bytes; /* of the file, header included */
     size_t size;
+    resident pages;
 } mapping;
 
 static void mapping_release(void *owner)
 {
     mapping *m = owner;
 
+    resident_remove(&m->pages);
     guard_remove(m->bytes);
     m->vfs->unmap(m->vfs, m->bytes, m->size);
     free(m);
@@ -156,6 +159,7 @@ static buffer *wrap_mapping(mapping *m, size_t offset, size_t size, error *err)
 {
     buffer *b = buffer_new_foreign(m->bytes + offset, size, mapping_release, m);
 
+    resident_add(&m->pages, m->bytes, m->size);
     if (guard_add(m->bytes, m->size, buffer_loss(b)))
         return b;
     buffer_unref(b);
@@ -260,8 +264,10 @@ static bool verify(content *c, const uint8_t *elements, int64_t from, int64_t n,
     buffer *checksums = content_bytes(c, err);
     bool ok = checksums != NULL;
 
-    for (int64_t chunk = from / CHUNK_BYTES; ok && chunk * CHUNK_BYTES < from + n; chunk++)
+    for (int64_t chunk = from / CHUNK_BYTES; ok && chunk * CHUNK_BYTES < from + n; chunk++) {
         ok = verify_chunk(c, elements, checksums, chunk, err);
+        resident_check();
+    }
     buffer_unref(checksums);
     return ok;
 }

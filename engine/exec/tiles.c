@@ -5,12 +5,14 @@
 #include "engine/exec/machine.h"
 #include "engine/exec/pool.h"
 #include "engine/kernels/stream.h"
+#include "engine/tensor/resident.h"
 
 /* Instructions that storing past the caches counts for: it leaves time to ask for lines. */
 enum { STORE_WEIGHT = 5 };
 
 bool stop_asked(const stop_sign *stop, error *err)
 {
+    resident_check();
     if (stop->cancelled != NULL && atomic_load_explicit(stop->cancelled, memory_order_relaxed)) {
         error_set(err, ERR_CANCELLED, "the evaluation was cancelled");
         return true;
@@ -297,6 +299,7 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
     const int first_output = p->leaf_count + p->register_count;
     coming c = {.w = w, .at = at, .n = n};
 
+    resident_check(); /* elements that are far apart are each on pages of their own */
     for (int k = 0; k < p->leaf_count; k++)
         load_leaf(w, k, at, n, padded);
     for (int k = 0; out >= 0 && k < p->output_count; k++)

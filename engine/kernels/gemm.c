@@ -47,7 +47,7 @@ void gemm_init(void)
 #define PRODUCT(suffix, T, A, LOAD, STORE, MULTIPLY_ADD)                                           \
     CPU_LEVELS static void product_##suffix(int64_t m, int64_t n, int64_t k, const T *a,           \
                                             int64_t a_row, int64_t a_column, const T *b,           \
-                                            int64_t b_row, int64_t b_column, T *c)                 \
+                                            int64_t b_row, int64_t b_column, bool add, T *c)       \
     {                                                                                              \
         enum { WIDTH = 256 };                                                                      \
         A row[WIDTH];                                                                              \
@@ -56,7 +56,8 @@ void gemm_init(void)
             for (int64_t from = 0; from < n; from += WIDTH) {                                      \
                 const int64_t width = n - from < WIDTH ? n - from : WIDTH;                         \
                                                                                                    \
-                memset(row, 0, sizeof row);                                                        \
+                for (int64_t j = 0; j < width; j++)                                                \
+                    row[j] = add ? (A)LOAD(c[i * n + from + j]) : 0;                               \
                 for (int64_t l = 0; l < k; l++) {                                                  \
                     const A x = (A)LOAD(a[i * a_row + l * a_column]);                              \
                     const T *y = b + l * b_row + from * b_column;                                  \
@@ -89,18 +90,21 @@ static int leading(int64_t n)
 
 #define LOOPS(suffix)                                                                              \
     product_##suffix(m, n, k, a->elements, a->turned ? 1 : a->width, a->turned ? a->width : 1,     \
-                     b->elements, b->turned ? 1 : b->width, b->turned ? b->width : 1, c)
+                     b->elements, b->turned ? 1 : b->width, b->turned ? b->width : 1, add, c)
 #define BLAS(function, one, zero)                                                                  \
     function(CblasRowMajor, a->turned ? CblasTrans : CblasNoTrans,                                 \
              b->turned ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, one, a->elements,      \
-             leading(a->width), b->elements, leading(b->width), zero, c, leading(n))
+             leading(a->width), b->elements, leading(b->width), add ? one : zero, c, leading(n))
 
-void gemm(dtype t, int64_t m, int64_t n, int64_t k, const factor *a, const factor *b, void *c)
+void gemm(dtype t, int64_t m, int64_t n, int64_t k, const factor *a, const factor *b, bool add,
+          void *c)
 {
     static const double one[2] = {1, 0}, zero[2] = {0, 0};
     static const float one_f[2] = {1, 0}, zero_f[2] = {0, 0};
 
     if (m == 0 || n == 0)
+        return;
+    if (k == 0 && add)
         return;
     if (k == 0) {
         memset(c, 0, (size_t)(m * n) * dtype_size(t));

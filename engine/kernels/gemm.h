@@ -18,8 +18,10 @@ typedef struct factor {
     bool turned;
 } factor;
 
-/* c[m, n] = a[m, k] b[k, n], c dense. k may be 0: c is then zero. */
-void gemm(dtype t, int64_t m, int64_t n, int64_t k, const factor *a, const factor *b, void *c);
+/* c[m, n] = a[m, k] b[k, n], c dense; with add, this is added to what c has. k may be 0. Half
+ * types cannot add: their sums are rounded once. */
+void gemm(dtype t, int64_t m, int64_t n, int64_t k, const factor *a, const factor *b, bool add,
+          void *c);
 
 /* Tells OpenBLAS to use one thread, and which processor this is if it does not know;
  * called once at start, before any product. */

@@ -5,6 +5,7 @@
 
 #include "engine/kernels/gemm.h"
 #include "engine/ops/families.h"
+#include "engine/tensor/resident.h"
 
 static bool refuse_shapes(const op_call *call, error *err)
 {
@@ -91,6 +92,7 @@ typedef struct product {
     dtype dtype;
     int64_t m, n, k;
     int64_t panel, panels; /* rows in a panel, panels in a matrix */
+    int64_t inner;         /* elements along k that are multiplied at once */
     factor a, b;           /* of the first matrices of the stack */
     char *c;
     shape batch;
@@ -115,6 +117,37 @@ static int64_t panel_rows(dtype t, int64_t m, int64_t n, int64_t k)
     return (rows + block - 1) / block * block < 1 ? block : (rows + block - 1) / block * block;
 }
 
+/* Elements along k that are multiplied at once. Long axes are cut: what they lie on may be a
+ * mapped file, which is to give pages back in between. Follows from the type and the shapes. */
+static int64_t inner_block(dtype t, int64_t m, int64_t n, int64_t k)
+{
+    enum { SHORT = 4096, LEAST = 256, BLOCK = 16 << 20, SPAN = 64 << 10 /* bytes */ };
+    const int64_t size = (int64_t)dtype_size(t);
+    const int64_t a = m < SPAN / size ? m * size : SPAN, b = n < SPAN / size ? n * size : SPAN;
+    const int64_t fitting = BLOCK / (a + b > 0 ? a + b : 1);
+
+    if (k <= SHORT || t == DT_F16 || t == DT_BF16)
+        return k > 0 ? k : 1;
+    return fitting > LEAST ? fitting : LEAST;
+}
+
+/* c = a b for some rows, a block along k after the other. */
+static void multiply_blocks(const product *p, int64_t rows, factor a, factor b, char *c)
+{
+    const int64_t size = (int64_t)dtype_size(p->dtype);
+    int64_t at = 0;
+
+    do {
+        const int64_t k = p->k - at < p->inner ? p->k - at : p->inner;
+
+        gemm(p->dtype, rows, p->n, k, &a, &b, at > 0, c);
+        a.elements = (const char *)a.elements + k * (a.turned ? a.width : 1) * size;
+        b.elements = (const char *)b.elements + k * (b.turned ? 1 : b.width) * size;
+        at += k;
+        resident_check();
+    } while (at < p->k);
+}
+
 static void run_panel(void *context, int64_t i)
 {
     const product *p = context;
@@ -131,8 +164,7 @@ static void run_panel(void *context, int64_t i)
     }
     a.elements = (const char *)a.elements + at_a * (int64_t)size;
     b.elements = (const char *)b.elements + at_b * (int64_t)size;
-    gemm(p->dtype, rows, p->n, p->k, &a, &b,
-         p->c + (size_t)((i / p->panels * p->m + first) * p->n) * size);
+    multiply_blocks(p, rows, a, b, p->c + (size_t)((i / p->panels * p->m + first) * p->n) * size);
 }
 
 static bool run_product(op_run *run, product *p, error *err)
@@ -141,6 +173,7 @@ static bool run_product(op_run *run, product *p, error *err)
 
     p->panel = panel_rows(p->dtype, p->m, p->n, p->k);
     p->panels = (p->m + p->panel - 1) / p->panel;
+    p->inner = inner_block(p->dtype, p->m, p->n, p->k);
     return run->parallel(run, count * p->panels, run_panel, p, err);
 }
 

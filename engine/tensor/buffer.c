@@ -63,7 +63,7 @@ static void raise_peak(budget *b)
         continue;
 }
 
-bool budget_charge(budget *b, int64_t bytes, error *err)
+static bool charge(budget *b, int64_t bytes, error *err)
 {
     if (b != NULL && !take(&b->used, bytes, b->limit))
         return error_set_limit(err, ERR_PLAN_MEMORY, b->limit, bytes,
@@ -78,6 +78,21 @@ bool budget_charge(budget *b, int64_t bytes, error *err)
     }
     if (b != NULL)
         raise_peak(b);
+    return true;
+}
+
+/* What is kept of freed memory makes room for what is in use. */
+static void make_room(void)
+{
+    if (large_kept() > memory_limit - memory_used)
+        large_drop();
+}
+
+bool budget_charge(budget *b, int64_t bytes, error *err)
+{
+    if (!charge(b, bytes, err))
+        return false;
+    make_room();
     return true;
 }
 
@@ -119,10 +134,11 @@ buffer *buffer_new(budget *b, size_t size, error *err)
         error_set(err, ERR_PLAN_MEMORY, "a tensor of %zu bytes is not possible", size);
         return NULL;
     }
-    if (!budget_charge(b, buffer_cost(size), err))
+    if (!charge(b, buffer_cost(size), err))
         return NULL;
     buf = malloc(sizeof *buf);
     bytes = bytes_new(cost);
+    make_room(); /* now, since the bytes may be of what was kept */
     if (buf == NULL || bytes == NULL) {
         free(buf);
         bytes_free(bytes, cost);

@@ -2,6 +2,7 @@
 #include "engine/tensor/large.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -14,7 +15,8 @@ static struct {
     void *block;
     size_t size;
 } kept[KEPT_BLOCKS]; /* block NULL: a free place */
-static size_t kept_bytes;
+static _Atomic size_t kept_bytes;
+static bool is_idle; /* nothing came or went since large_drop_idle */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t mapped_size(size_t size)
@@ -34,6 +36,7 @@ static void *take_kept(size_t size)
         block = kept[i].block;
         kept[i].block = NULL;
         kept_bytes -= size;
+        is_idle = false;
     }
     pthread_mutex_unlock(&lock);
     return block;
@@ -51,23 +54,43 @@ static bool keep(void *block, size_t size)
         kept[i].block = block;
         kept[i].size = size;
         kept_bytes += size;
+        is_idle = false;
         done = true;
     }
     pthread_mutex_unlock(&lock);
     return done;
 }
 
-/* Unmaps every kept block: their sizes are not those that are asked for now. */
-static void drop_kept(void)
+/* The lock is held. */
+static void unmap_kept(void)
 {
-    pthread_mutex_lock(&lock);
     for (int i = 0; i < KEPT_BLOCKS; i++) {
         if (kept[i].block != NULL)
             munmap(kept[i].block, kept[i].size);
         kept[i].block = NULL;
     }
     kept_bytes = 0;
+}
+
+void large_drop(void)
+{
+    pthread_mutex_lock(&lock);
+    unmap_kept();
     pthread_mutex_unlock(&lock);
+}
+
+void large_drop_idle(void)
+{
+    pthread_mutex_lock(&lock);
+    if (is_idle)
+        unmap_kept();
+    is_idle = true;
+    pthread_mutex_unlock(&lock);
+}
+
+int64_t large_kept(void)
+{
+    return (int64_t)kept_bytes;
 }
 
 /* Maps size bytes at a multiple of HUGE_PAGE: maps more and trims the ends. */
@@ -103,7 +126,7 @@ void large_free(void *block, size_t size)
 
     if (keep(block, mapped))
         return;
-    drop_kept();
+    large_drop(); /* their sizes are not those that are asked for now */
     if (!keep(block, mapped))
         munmap(block, mapped);
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { LARGE_BYTES = 1 << 20 }; /* blocks from here on come from this module */
 
@@ -17,3 +18,9 @@ void *large_alloc(size_t size);
 
 /* Gives back a block of large_alloc with the size that was asked for. */
 void large_free(void *block, size_t size);
+
+/* Bytes of freed blocks that are kept now. */
+int64_t large_kept(void);
+/* Unmaps them all; or, called every few seconds, if nobody came for any since the last call. */
+void large_drop(void);
+void large_drop_idle(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main -- from the command line to a server that runs until it is told to stop. */
-#include <malloc.h>
 #include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,16 +216,26 @@ static http_options http_options_of(const config *c, const endpoint *e)
 
 /* ---- Signals ---------------------------------------------------------------------------- */
 
-/* Signals are taken by waiting for them, never by handlers; every thread is
- * started with them blocked. */
+static pthread_t main_thread;
+
+/* A library's thread that was there before main has not blocked the signal. */
+static void pass_on(int number)
+{
+    pthread_kill(main_thread, number);
+}
+
+/* Signals are taken by waiting for them; every thread of ours is started with them blocked. */
 static sigset_t block_signals(void)
 {
     sigset_t set;
 
+    main_thread = pthread_self();
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGINT, pass_on);
+    signal(SIGTERM, pass_on);
     signal(SIGPIPE, SIG_IGN);
     return set;
 }

@@ -11,6 +11,7 @@
 #include "storage/index.h"
 #include "storage/names.h"
 #include "storage/storage.h"
+#include "storage/within.h"
 
 enum {
     ARRAY_DIRECTORIES = 256,    /* arrays/00 to arrays/ff */
@@ -189,8 +190,9 @@ content *place_content(txn *x, const attachment *a, dtype t, const shape *shape,
 struct snapshot {
     _Atomic int references;
     int64_t commit;
-    int64_t count[ENTRY_KINDS];
+    int64_t count[ENTRY_KINDS]; /* of all names */
     names *names;
+    within *within; /* what it is limited to, owned; NULL: nothing */
 };
 
 /* The state of the table meta. */

@@ -26,7 +26,37 @@ void snapshot_unref(snapshot *n)
     if (n == NULL || atomic_fetch_sub(&n->references, 1) > 1)
         return;
     names_unref(n->names);
+    within_free(n->within);
     free(n);
+}
+
+snapshot *snapshot_within(const snapshot *n, const char *prefixes)
+{
+    snapshot *part = malloc(sizeof *part);
+
+    if (part == NULL)
+        abort();
+    *part = (snapshot){.references = 1,
+                       .commit = n->commit,
+                       .names = names_ref(n->names),
+                       .within = within_new(prefixes)};
+    memcpy(part->count, n->count, sizeof part->count);
+    return part;
+}
+
+bool snapshot_allows(const snapshot *n, const char *name, error *err)
+{
+    text prefixes;
+
+    if (within_has(n->within, name))
+        return true;
+    text_init(&prefixes);
+    within_add(n->within, &prefixes);
+    error_set(err, ERR_FORBIDDEN,
+              "'%s' may not be changed with this token, which is for names that begin with %s.",
+              name, prefixes.bytes);
+    text_clear(&prefixes);
+    return false;
 }
 
 int64_t snapshot_commit(const snapshot *n)
@@ -77,17 +107,19 @@ size_t snapshot_versions(const snapshot *n, const char *name, int64_t before, co
 
 int64_t snapshot_count(const snapshot *n, entry_kind kind)
 {
-    return n->count[kind];
+    return snapshot_count_prefix(n, kind, "");
 }
 
 int64_t snapshot_count_prefix(const snapshot *n, entry_kind kind, const char *prefix)
 {
+    if (n->within != NULL)
+        return within_count(n->within, n->names, prefix, kind);
     return prefix[0] == '\0' ? n->count[kind] : names_count(n->names, prefix, kind);
 }
 
 const entry *snapshot_find(const snapshot *n, const char *name)
 {
-    return names_find(n->names, name);
+    return within_has(n->within, name) ? names_find(n->names, name) : NULL;
 }
 
 size_t snapshot_list(const snapshot *n, entry_kind kind, const char *prefix, const char *after,
@@ -95,13 +127,13 @@ size_t snapshot_list(const snapshot *n, entry_kind kind, const char *prefix, con
 {
     const size_t length = strlen(prefix);
     const bool from_prefix = strcmp(after, prefix) < 0;
-    const entry *e = names_after(n->names, from_prefix ? prefix : after, from_prefix);
+    const entry *e = within_after(n->within, n->names, from_prefix ? prefix : after, from_prefix);
     size_t count = 0;
 
     while (e != NULL && count < room && strncmp(e->name, prefix, length) == 0) {
         if (e->kind == kind)
             found[count++] = e;
-        e = names_after(n->names, e->name, false);
+        e = within_after(n->within, n->names, e->name, false);
     }
     return count;
 }

@@ -31,7 +31,7 @@
  * Threads: all functions may be called by any thread. A transaction or an
  * incoming array belongs to one thread at a time.
  *
- * Reading order: storage.h, private.h, names.h, content.c, entry.c,
+ * Reading order: storage.h, private.h, names.h, within.h, content.c, entry.c,
  * incoming.c, generation.c, place.c, txn.c, commit.h, writer.c, index.h, datadir.h, open.c,
  * sweep.c, care.c. */
 #pragma once
@@ -126,6 +126,14 @@ bool storage_compact(storage *s, error *err);
 /* The present snapshot, with one reference that the caller owns. It has every
  * commit that was answered before the call. */
 snapshot *storage_snapshot(storage *s);
+
+/* A snapshot in which only those names are that begin with one of the prefixes (commas between),
+ * with a reference that the caller owns; n keeps its own. Others are as if they did not exist,
+ * and a transaction that rests on it can change none. */
+snapshot *snapshot_within(const snapshot *n, const char *prefixes);
+
+/* Whether what rests on the snapshot may change a name. ERR_FORBIDDEN, which tells the prefixes. */
+bool snapshot_allows(const snapshot *n, const char *name, error *err);
 
 /* Adds, and gives up, a reference. NULL is allowed in unref. */
 snapshot *snapshot_ref(snapshot *n);
@@ -362,7 +370,7 @@ typedef void txn_receipt(void *context, const commit_result *done, text *to);
 void txn_put_receipt(txn *x, const char *name, txn_receipt *make, void *context);
 
 /* Commits, once, and blocks until that is as durable as asked. False and nothing
- * changed: the error of an expectation, ERR_NOT_FOUND, ERR_NAME_KIND (a variable
- * would replace a graph or the other way round), ERR_VARIABLE_QUOTA, ERR_DISK,
- * ERR_READ_ONLY. False and ERR_STORAGE: the outcome is unknown. */
+ * changed: ERR_FORBIDDEN (snapshot_allows), the error of an expectation, ERR_NOT_FOUND,
+ * ERR_NAME_KIND (a variable would replace a graph or the other way round), ERR_VARIABLE_QUOTA,
+ * ERR_DISK, ERR_READ_ONLY. False and ERR_STORAGE: the outcome is unknown. */
 bool txn_commit(txn *x, commit_result *result, error *err);

@@ -49,8 +49,11 @@ snapshot *txn_base(const txn *x)
     return x->base;
 }
 
+/* Of a name that the base does not show nothing is expected, nor told by failing. */
 void txn_expect(txn *x, const char *name, int64_t commit, error_kind failing)
 {
+    if (!within_has(x->base->within, name))
+        return;
     x->expectations = arena_grow(x->arena, x->expectations, x->expectation_count,
                                  &x->expectation_room, sizeof *x->expectations);
     x->expectations[x->expectation_count++] = (expectation){
@@ -247,6 +250,14 @@ static bool wait_for_writer(txn *x, error *err)
     return false;
 }
 
+static bool check_names(const txn *x, error *err)
+{
+    for (size_t i = 0; i < x->change_count; i++)
+        if (!snapshot_allows(x->base, x->changes[i]->name, err))
+            return false;
+    return true;
+}
+
 bool txn_commit(txn *x, commit_result *result, error *err)
 {
     *result = (commit_result){0};
@@ -258,7 +269,7 @@ bool txn_commit(txn *x, commit_result *result, error *err)
         snapshot_unref(now);
         return ok;
     }
-    if (!storage_can_write(x->storage, err) || !wait_for_writer(x, err))
+    if (!check_names(x, err) || !storage_can_write(x->storage, err) || !wait_for_writer(x, err))
         return false;
     *result = (commit_result){.commit = x->commit, .count = x->change_count, .names = x->names};
     return true;

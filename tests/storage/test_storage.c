@@ -404,6 +404,51 @@ static void lists_are_pages_in_order_of_names(void **state)
     snapshot_unref(now);
 }
 
+/* The names of a list, with blanks between. */
+static const char *listed(const snapshot *n, const char *prefix, const char *after, size_t room)
+{
+    static char names[128];
+    const entry *found[8];
+    const size_t count = snapshot_list(n, ENTRY_VARIABLE, prefix, after, found, room);
+
+    names[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        strcat(strcat(names, i == 0 ? "" : " "), found[i]->name);
+    return names;
+}
+
+static void a_snapshot_within_prefixes_has_only_names_that_begin_so(void **state)
+{
+    static const char *const names[] = {"a", "ab", "abc", "b", "lab", "lab_x", "lab_y", "m", "z_1"};
+    place *p = *state;
+    error err = {0};
+    snapshot *now, *part;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        put_vector(p->s, names[i], 1, 0, &err);
+    put_graph(p->s, "lab_g", "{}", &err);
+    now = storage_snapshot(p->s);
+    part = snapshot_within(now, "z_,lab_,ab,lab_x");
+    snapshot_unref(now);
+    assert_null(snapshot_find(part, "a"));
+    assert_null(snapshot_find(part, "lab"));
+    assert_non_null(snapshot_find(part, "ab"));
+    assert_non_null(snapshot_find(part, "lab_y"));
+    assert_null(snapshot_find_version(part, "b", 1));
+    assert_string_equal(listed(part, "", "", 8), "ab abc lab_x lab_y z_1");
+    assert_string_equal(listed(part, "", "abc", 8), "lab_x lab_y z_1");
+    assert_string_equal(listed(part, "", "a", 2), "ab abc");
+    assert_string_equal(listed(part, "l", "", 8), "lab_x lab_y");
+    assert_string_equal(listed(part, "lab_x", "", 8), "lab_x");
+    assert_string_equal(listed(part, "m", "", 8), "");
+    assert_int_equal(snapshot_count(part, ENTRY_VARIABLE), 5);
+    assert_int_equal(snapshot_count(part, ENTRY_GRAPH), 1);
+    assert_int_equal(snapshot_count_prefix(part, ENTRY_VARIABLE, "l"), 2);
+    assert_int_equal(snapshot_count_prefix(part, ENTRY_VARIABLE, "lab_x"), 1);
+    assert_int_equal(snapshot_count_prefix(part, ENTRY_VARIABLE, "b"), 0);
+    snapshot_unref(part);
+}
+
 /* ---- Transactions ------------------------------------------------------------------------ */
 
 static void all_of_a_transaction_is_visible_at_once(void **state)
@@ -464,6 +509,47 @@ static bool commit_expecting(storage *s, int64_t commit, error *err)
     txn_free(x);
     tensor_unref(&t);
     return ok;
+}
+
+static void a_transaction_within_prefixes_changes_no_other_name(void **state)
+{
+    place *p = *state;
+    error err = {0};
+    snapshot *now, *part;
+    commit_result result;
+
+    put_vector(p->s, "other", 1, 0, &err);
+    now = storage_snapshot(p->s);
+    part = snapshot_within(now, "lab_");
+    for (int i = 0; i < 5; i++) {
+        txn *x = txn_new(p->s, part, DURABILITY_DISK);
+
+        error_clear(&err);
+        assert_null(txn_read(x, "other")); /* as if it did not exist, also at commit */
+        txn_expect(x, "other", EXPECT_ABSENT, ERR_PRECONDITION);
+        assert_true(txn_put_graph(x, "lab_g", "{}", 2, &err));
+        assert_true(txn_put_text(x, ".own", "", 0, &err));
+        if (i == 0)
+            assert_true(txn_put_graph(x, "other", "{}", 2, &err));
+        else if (i == 1)
+            assert_true(txn_put_graph(x, "new", "{}", 2, &err));
+        else if (i == 2)
+            txn_delete(x, "other");
+        else if (i == 3)
+            assert_true(txn_put_attributes(x, "other", "{}", 2, &err));
+        assert_int_equal(txn_commit(x, &result, &err), i == 4);
+        if (i < 4) {
+            assert_int_equal(err.kind, ERR_FORBIDDEN);
+            assert_non_null(strstr(err.detail, "lab_"));
+        }
+        txn_free(x);
+    }
+    snapshot_unref(part);
+    snapshot_unref(now);
+    now = storage_snapshot(p->s);
+    assert_int_equal(snapshot_count(now, ENTRY_VARIABLE), 1);
+    assert_int_equal(snapshot_count(now, ENTRY_GRAPH), 1);
+    snapshot_unref(now);
 }
 
 static void preconditions_are_those_of_the_moment_of_commit(void **state)
@@ -705,8 +791,10 @@ int main(void)
         TEST(a_snapshot_keeps_what_is_replaced_or_deleted),
         TEST(old_files_go_when_nobody_has_them),
         TEST(lists_are_pages_in_order_of_names),
+        TEST(a_snapshot_within_prefixes_has_only_names_that_begin_so),
         TEST(all_of_a_transaction_is_visible_at_once),
         TEST(one_failing_name_fails_the_whole_transaction),
+        TEST(a_transaction_within_prefixes_changes_no_other_name),
         TEST(preconditions_are_those_of_the_moment_of_commit),
         TEST(what_was_read_must_not_have_changed),
         TEST(the_last_change_of_a_name_counts),

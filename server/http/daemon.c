@@ -191,15 +191,19 @@ static watched *watched_of(struct MHD_Connection *connection)
     return info->socket_context;
 }
 
-/* A request line is here: the exchange begins. */
+/* A request line is here: the exchange begins. What was on its way when its connection was cut
+ * is not looked at. */
 static void *on_target(void *state, const char *target, struct MHD_Connection *connection)
 {
     http_server *s = state;
-    exchange *x = exchange_new(s, target);
+    watched *c = watched_of(connection);
+    exchange *x = watch_was_cut(s->watch, c) ? NULL : exchange_new(s, target);
 
+    if (x == NULL)
+        return NULL;
     s->requests++;
     x->connection = connection;
-    x->watched = watched_of(connection);
+    x->watched = c;
     watch_stage(s->watch, x->watched, x, STAGE_HEADERS);
     return x;
 }
@@ -266,6 +270,27 @@ static void on_completed(void *state, struct MHD_Connection *connection, void **
     exchange_unref(x);
 }
 
+/* The path that the options say; NULL: an address of the network. */
+static const char *unix_path(const http_options *o)
+{
+    const size_t n = strlen(HTTP_UNIX);
+
+    return strncmp(o->address, HTTP_UNIX, n) == 0 ? o->address + n : NULL;
+}
+
+/* Whether who connects is the owner or root: the file's mode keeps others out, but it can be
+ * changed, or the socket be handed on. */
+static bool is_owner(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *fd =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    return getsockopt(fd->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
+}
+
 static void on_connection(void *state, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -274,6 +299,8 @@ static void on_connection(void *state, struct MHD_Connection *connection, void *
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         s->connections++;
         *context = watch_open(s->watch, connection);
+        if (unix_path(&s->options) != NULL && !is_owner(connection))
+            watch_cut(s->watch, *context, NULL);
     } else if (*context != NULL) {
         watch_close(s->watch, *context);
         *context = NULL;
@@ -354,14 +381,6 @@ static int open_unix_socket(const char *path, error *err)
     if (fd >= 0)
         close(fd);
     return -1;
-}
-
-/* The path that the options say; NULL: an address of the network. */
-static const char *unix_path(const http_options *o)
-{
-    const size_t n = strlen(HTTP_UNIX);
-
-    return strncmp(o->address, HTTP_UNIX, n) == 0 ? o->address + n : NULL;
 }
 
 /* A socket that listens, or -1 with err set. */

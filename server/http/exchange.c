@@ -177,6 +177,13 @@ const char *http_query(const http_request *r, const char *name)
     return NULL;
 }
 
+const uint8_t *http_address(const http_request *r)
+{
+    const exchange *x = exchange_of_const(r);
+
+    return x->watched == NULL ? NULL : watch_address(x->watched);
+}
+
 void http_spent(http_request *r, http_phase phase, int64_t us)
 {
     exchange_of(r)->spent_us[phase] += us;

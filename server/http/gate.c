@@ -5,14 +5,14 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const methods[] = {"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"};
+static const char *const methods[] = {"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"};
 
 /* Headers that mean something once. */
 static const char *const single[] = {"Host",           "Content-Length",   "Transfer-Encoding",
                                      "Content-Type",   "Content-Encoding", "Authorization",
                                      "Origin",         "Expect",           "Range",
-                                     "Sec-Fetch-Site", "Tensor-Dtype",     "Tensor-Shape",
-                                     "Idempotency-Key"};
+                                     "Sec-Fetch-Site", "X-Tensord",        "Tensor-Dtype",
+                                     "Tensor-Shape",   "Idempotency-Key"};
 
 static const char *find(const http_pairs *pairs, const char *name)
 {
@@ -39,8 +39,9 @@ static bool check_start(const gate_input *in, error *err)
         return error_set(err, ERR_TRANSPORT, "The version must be HTTP/1.1 or HTTP/1.0.");
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         known |= strcmp(in->method, methods[i]) == 0;
-    return known || error_set(err, ERR_METHOD,
-                              "The method is not one of GET, HEAD, PUT, POST, PATCH and DELETE.");
+    return known ||
+           error_set(err, ERR_METHOD,
+                     "The method is not one of GET, HEAD, PUT, POST, PATCH, DELETE and OPTIONS.");
 }
 
 static bool is_token(const char *name)

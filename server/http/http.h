@@ -74,7 +74,7 @@ typedef enum http_phase { PHASE_PARSE, PHASE_PLAN, PHASE_RUN, PHASE_ENCODE, PHAS
 typedef struct http_request {
     arena *arena;
     const char *id;        /* of the header X-Request-Id */
-    const char *method;    /* one of GET HEAD PUT POST PATCH DELETE */
+    const char *method;    /* one of GET HEAD PUT POST PATCH DELETE OPTIONS */
     const char *target;    /* as sent */
     const char *path;      /* the same without the query */
     const char **segments; /* of the path, decoded; "/" has one, empty */
@@ -104,6 +104,10 @@ typedef struct http_request {
  * NULL if there is none. */
 const char *http_header(const http_request *r, const char *name);
 const char *http_query(const http_request *r, const char *name);
+
+/* The address of the peer, 16 bytes (of IPv4 the last four), valid as long as r. NULL if it has
+ * none: it came by a socket of the file system, or earlier. */
+const uint8_t *http_address(const http_request *r);
 
 /* Adds a pair to a list in an arena; the strings are kept, not copied. */
 void http_pairs_add(http_pairs *pairs, arena *a, const char *name, const char *value);
@@ -190,7 +194,7 @@ typedef struct http_app {
 } http_app;
 
 /* What an address begins with that is the path of a socket in the file system. Only the owner
- * may connect: the file has mode 0600. */
+ * may connect: the file has mode 0600, and who connects is asked for. */
 #define HTTP_UNIX "unix:"
 
 typedef struct http_options {

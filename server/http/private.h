@@ -132,6 +132,9 @@ void watch_free(watch *w);
 watched *watch_open(watch *w, struct MHD_Connection *connection);
 void watch_close(watch *w, watched *c);
 
+/* The address of the peer; NULL if it has none. */
+const uint8_t *watch_address(const watched *c);
+
 /* The connection is lost: it counts no longer, though the library may keep it for a while. */
 void watch_lost(watch *w, watched *c);
 
@@ -146,6 +149,7 @@ bool watch_too_many(watch *w, const watched *c);
 
 /* Sends bytes past the library and shuts the connection down. */
 void watch_cut(watch *w, watched *c, const text *last_words);
+bool watch_was_cut(watch *w, const watched *c);
 
 /* Cancels every request. */
 void watch_cancel_all(watch *w);

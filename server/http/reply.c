@@ -123,7 +123,7 @@ static void compress_answer(exchange *x)
     if (!is_textual(a->media) || find_header(a, "Content-Encoding") != NULL ||
         a->source.ready != NULL)
         return;
-    answer_header(&x->request, "Vary", "Accept, Accept-Encoding");
+    answer_header(&x->request, "Vary", "Accept, Accept-Encoding, Origin");
     if (!takes_gzip(http_header(&x->request, "Accept-Encoding")))
         return;
     if (a->source.fill != NULL) {
@@ -214,7 +214,7 @@ static void add_usual_headers(exchange *x)
         {"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox"},
         {"Cross-Origin-Resource-Policy", "same-origin"},
         {"Referrer-Policy", "no-referrer"},
-        {"Vary", "Accept"},
+        {"Vary", "Accept, Origin"},
         {"X-Content-Type-Options", "nosniff"},
     };
 

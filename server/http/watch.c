@@ -60,6 +60,16 @@ void watch_cut(watch *w, watched *c, const text *last_words)
     pthread_mutex_unlock(&w->lock);
 }
 
+bool watch_was_cut(watch *w, const watched *c)
+{
+    bool was_cut;
+
+    pthread_mutex_lock(&w->lock);
+    was_cut = c->cut;
+    pthread_mutex_unlock(&w->lock);
+    return was_cut;
+}
+
 /* A late connection is told so if it has said what it wants. */
 static void cut_late(watched *c)
 {
@@ -261,6 +271,13 @@ void watch_close(watch *w, watched *c)
     w->count -= !c->lost;
     pthread_mutex_unlock(&w->lock);
     free(c);
+}
+
+const uint8_t *watch_address(const watched *c)
+{
+    static const uint8_t none[sizeof c->address];
+
+    return memcmp(c->address, none, sizeof none) == 0 ? NULL : c->address;
 }
 
 void watch_lost(watch *w, watched *c)

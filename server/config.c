@@ -344,11 +344,26 @@ static bool take_plain_flag(config *c, const flag *f)
     return false;
 }
 
+/* The member for a flag of the command token, which is no setting; NULL if it is none. */
+static const char **token_flag(config *c, const flag *f)
+{
+    if (c->command != COMMAND_TOKEN)
+        return NULL;
+    return flag_is(f, "prefix") ? &c->prefixes : flag_is(f, "expires") ? &c->expires : NULL;
+}
+
+/* The value of a flag that is given again is added to what there is. */
+static void take_token_flag(config *c, const char **member, const char *value)
+{
+    *member = *member == NULL ? value : arena_format(c->arena, "%s,%s", *member, value);
+}
+
 static bool take_valued_flag(config *c, const flag *f, const char *said, error *err)
 {
     const config_row *row = find_row(f->name, f->length);
+    const char **of_token = token_flag(c, f);
 
-    if (row == NULL && !flag_is(f, "config") && !flag_is(f, "write-api")) {
+    if (row == NULL && of_token == NULL && !flag_is(f, "config") && !flag_is(f, "write-api")) {
         error_set(err, ERR_VALUE, "there is no flag %s", said);
         return suggest_flag(c, arena_format(c->arena, "--%.*s", (int)f->length, f->name), err);
     }
@@ -358,6 +373,8 @@ static bool take_valued_flag(config *c, const flag *f, const char *said, error *
         c->command = COMMAND_WRITE_API;
         c->api_directory = f->value;
     }
+    if (of_token != NULL)
+        take_token_flag(c, of_token, f->value);
     return row == NULL || take_value(c, row, f->value, "flag", err);
 }
 
@@ -402,6 +419,9 @@ enum { COMMANDS = sizeof config_commands / sizeof *config_commands - 1 };
 
 const config_word config_flags[] = {
     {"config", "FILE", "Reads this file alone."},
+    {"prefix", "NAME",
+     "Of token create: the token is for names that begin so; may be given again."},
+    {"expires", "30d", "Of token create: how long the token lasts, in days (d) or hours (h)."},
     {"print-config", "", "Shows every setting and where it came from."},
     {"write-api", "DIR", "Writes the API document and ends."},
     {"version", "", "Shows the version."},

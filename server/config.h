@@ -58,6 +58,7 @@ typedef struct config {
     config_command command;
     const char *operands[CONFIG_OPERANDS]; /* of the command; NULL: there is none */
     const char *api_directory;             /* of COMMAND_WRITE_API */
+    const char *prefixes, *expires;        /* of COMMAND_TOKEN; NULL: not said */
     const char *source[CONFIG_SETTINGS];   /* who said so: "default", "flag", .. */
     arena *arena;
 } config;

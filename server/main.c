@@ -233,9 +233,11 @@ static sigset_t block_signals(void)
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGINT, pass_on);
     signal(SIGTERM, pass_on);
+    signal(SIGHUP, pass_on);
     signal(SIGPIPE, SIG_IGN);
     return set;
 }
@@ -249,15 +251,19 @@ static void stop_at_once(int number)
 }
 
 /* Waits for the signal to stop, and looks after memory that nobody needs; the next interrupt
- * ends the process at once. */
-static void wait_for_signal(const sigset_t *set)
+ * ends the process at once. SIGHUP has the tokens read again. */
+static void wait_for_signal(const sigset_t *set, auth *a)
 {
     const struct timespec look = {.tv_sec = IDLE_S};
     sigset_t interrupt;
     int number;
 
-    while ((number = sigtimedwait(set, NULL, &look)) < 0)
-        large_drop_idle();
+    while ((number = sigtimedwait(set, NULL, &look)) < 0 || number == SIGHUP) {
+        if (number == SIGHUP)
+            auth_reload(a);
+        else
+            large_drop_idle();
+    }
     log_message(LOG_INFO, "stopping: %s", number == SIGINT ? "interrupted" : "terminated");
     signal(SIGINT, stop_at_once);
     sigemptyset(&interrupt);
@@ -267,16 +273,57 @@ static void wait_for_signal(const sigset_t *set)
 
 /* ---- Serving ------------------------------------------------------------------------------ */
 
-static void announce(const config *c, const endpoint *e, int port)
+/* Where the server can be asked. */
+static const char *url_of(const config *c, const char *address, int port)
 {
-    bool six = strchr(e->address, ':') != NULL;
+    const bool six = strchr(address, ':') != NULL;
 
-    if (is_unix(e->address))
-        printf("listening on %s\n", e->address);
-    else
-        printf("listening on http%s://%s%s%s:%d\n", c->tls_cert[0] == '\0' ? "" : "s",
-               six ? "[" : "", e->address, six ? "]" : "", port);
+    if (is_unix(address))
+        return address;
+    return arena_format(c->arena, "http%s://%s%s%s:%d", c->tls_cert[0] == '\0' ? "" : "s",
+                        six ? "[" : "", address, six ? "]" : "", port);
+}
+
+/* What a browser on this machine calls an address; of all addresses, the loopback one. */
+static const char *called_here(const char *address)
+{
+    if (strcmp(address, "0.0.0.0") == 0)
+        return "127.0.0.1";
+    return strcmp(address, "::") == 0 ? "::1" : address;
+}
+
+/* Adds the line with a link for browsers, if they need one. */
+static bool add_login_line(const config *c, const char *url, text *to, error *err)
+{
+    text link;
+    bool ok;
+
+    if (is_unix(url) || strcmp(c->auth, "token") != 0)
+        return true;
+    text_init(&link);
+    ok = auth_add_link(c->data, url, &link, err);
+    if (ok)
+        text_addf(to, "log in once with a browser, within ten minutes: %s\n", link.bytes);
+    text_clear(&link);
+    return ok;
+}
+
+/* Says where, to people and to tensord login. */
+static bool announce(const services *s, const endpoint *e, error *err)
+{
+    const config *c = s->config;
+    const int port = http_port(s->http);
+    const char *url = url_of(c, called_here(e->address), port);
+    text lines;
+    bool ok;
+
+    text_init(&lines);
+    text_addf(&lines, "listening on %s\n", url_of(c, e->address, port));
+    ok = maintain_note_url(c, url, err) && add_login_line(c, url, &lines, err);
+    fputs(lines.bytes, stdout);
     fflush(stdout);
+    text_clear(&lines);
+    return ok;
 }
 
 /* Serves until told to stop; s has all parts but http. */
@@ -299,8 +346,9 @@ static int serve_with(services *s, auth *a, const endpoint *e, const sigset_t *s
         http_free(s->http);
         return fail(EXIT_FAILED, &err);
     }
-    announce(s->config, e, http_port(s->http));
-    wait_for_signal(signals);
+    if (!announce(s, e, &err))
+        log_message(LOG_ERROR, "%s", err.detail);
+    wait_for_signal(signals, a);
     http_stop(s->http, s->config->drain_time);
     http_free(s->http);
     log_message(LOG_INFO, "stopped");
@@ -315,18 +363,31 @@ static jobs *open_jobs(services *s)
         .threads = (int)s->config->jobs_running_max,
         .jobs_max = s->config->jobs_max,
         .keep_us = s->config->job_keep_time,
+        .owner_jobs_max = s->config->jobs_per_token_max,
     };
 
     return jobs_open(&options);
 }
 
+static auth_options auth_options_of(const config *c)
+{
+    return (auth_options){
+        .data = c->data,
+        .token = strcmp(c->auth, "token") == 0 && !is_unix(c->listen),
+        .any_host = is_unix(c->listen),
+        .tls = c->tls_cert[0] != '\0',
+        .allow_hosts = c->allow_host,
+        .allow_origins = c->allow_origin,
+        .session_us = c->session_time,
+        .failures_a_minute = c->auth_failures_per_minute_max,
+        .requests_a_second = c->token_requests_per_second_max,
+        .requests_burst = c->token_requests_burst_max,
+    };
+}
+
 static int serve(const config *c)
 {
-    auth_options options = {.data = c->data,
-                            .token = strcmp(c->auth, "token") == 0 && !is_unix(c->listen),
-                            .any_host = is_unix(c->listen),
-                            .tls = c->tls_cert[0] != '\0',
-                            .allow_hosts = c->allow_host};
+    const auth_options options = auth_options_of(c);
     services s = {.config = c, .started_us = clock_us()};
     const sigset_t signals = block_signals();
     endpoint e;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "server/auth/tokens.h"
@@ -123,15 +124,39 @@ static int restore(const config *c)
 
 /* ---- Tokens --------------------------------------------------------------------------- */
 
+/* When a token ends that lasts as long as said: 30d, 12h. */
+static bool read_end(const char *said, int64_t *end_us, error *err)
+{
+    enum { HOURS_MAX = 36500 * 24 };
+    char *unit;
+    int64_t hours;
+
+    *end_us = 0;
+    if (said == NULL)
+        return true;
+    hours = strtoll(said, &unit, 10);
+    if (hours > 0 && hours <= HOURS_MAX && strcmp(unit, "d") == 0)
+        hours *= 24;
+    else if (strcmp(unit, "h") != 0)
+        hours = 0;
+    if (hours <= 0 || hours > HOURS_MAX)
+        return error_set(err, ERR_VALUE,
+                         "a token lasts some days or hours, like 30d or 12h, not '%s'", said);
+    *end_us = clock_date_us() + hours * 3600 * 1000000;
+    return true;
+}
+
 static bool create_token(const config *c, text *out, error *err)
 {
-    const char *scopes = c->operands[2] == NULL ? "read,eval,write" : c->operands[2];
-    const int64_t days = c->operands[3] == NULL ? 0 : strtoll(c->operands[3], NULL, 10);
+    token_wanted wanted = {
+        .name = c->operands[1],
+        .scopes = c->operands[2] == NULL ? "read,eval,write" : c->operands[2],
+        .prefixes = c->prefixes == NULL ? "" : c->prefixes,
+    };
     char token[SHA256_DIGITS + 1];
 
-    if (days < 0 || days > 36500 || (c->operands[3] != NULL && days == 0))
-        return error_set(err, ERR_VALUE, "a token lasts 1 to 36500 days, not '%s'", c->operands[3]);
-    if (!tokens_create(c->data, c->operands[1], scopes, days, token, err))
+    if (!read_end(c->expires, &wanted.expires_us, err) ||
+        !tokens_create(c->data, &wanted, token, err))
         return false;
     text_addf(out, "%s\n", token);
     return true;
@@ -155,10 +180,47 @@ static int change_tokens(const config *c)
         ok = tokens_revoke(c->data, name, &err);
     else
         ok = error_set(&err, ERR_VALUE,
-                       "say what: tensord token create NAME [SCOPES [DAYS]], list or revoke NAME");
+                       "say what: tensord token create NAME [SCOPES], list or revoke NAME");
     fputs(out.bytes, stdout);
     text_clear(&out);
     return ok ? EXIT_SUCCESS : fail(&err);
+}
+
+/* ---- Logging in ------------------------------------------------------------------------ */
+
+static const char *url_file(const config *c)
+{
+    return arena_format(c->arena, "%s/url", c->data);
+}
+
+bool maintain_note_url(const config *c, const char *url, error *err)
+{
+    const char *path = url_file(c);
+    FILE *file = fopen(path, "we");
+    const bool ok = file != NULL && fprintf(file, "%s\n", url) > 0;
+
+    return (file != NULL && fclose(file) == 0 && ok) ||
+           error_set(err, ERR_VALUE, "%s: %s", path, strerror(errno));
+}
+
+/* Prints a link for the server that was started last. */
+static int print_link(const config *c)
+{
+    char url[256] = "";
+    FILE *file = fopen(url_file(c), "re");
+    error err = {0};
+    text link;
+
+    if (file == NULL || fscanf(file, "%255s", url) != 1 || strncmp(url, "http", 4) != 0)
+        error_set(&err, ERR_VALUE, "%s: no server for browsers was started here; see --data",
+                  c->data);
+    if (file != NULL)
+        fclose(file);
+    text_init(&link);
+    if (!error_is_set(&err) && auth_add_link(c->data, url, &link, &err))
+        printf("%s\n", link.bytes);
+    text_clear(&link);
+    return error_is_set(&err) ? fail(&err) : EXIT_SUCCESS;
 }
 
 int maintain(const config *c)
@@ -171,6 +233,8 @@ int maintain(const config *c)
     log_set_level(LOG_WARN);
     if (c->command == COMMAND_TOKEN)
         return change_tokens(c);
+    if (c->command == COMMAND_LOGIN)
+        return print_link(c);
     if (c->command == COMMAND_RESTORE)
         return restore(c);
     if (access(c->data, F_OK) != 0) {

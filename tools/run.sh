@@ -22,6 +22,8 @@ echo "\$ curl -K $data/curl $url/v1/eval -d '$question'"
 curl -s -K "$data/curl" "$url/v1/eval" -H 'Content-Type: application/json' -d "$question"
 echo
 echo
+echo "In a browser, once, within ten minutes: $("$tensord" login --data "$data")"
+echo
 echo "Ctrl-C stops it."
 while kill -0 $server 2>/dev/null; do
     wait $server

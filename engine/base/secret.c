@@ -128,6 +128,16 @@ void sha256_hex(const uint8_t digest[SHA256_BYTES], char to[SHA256_DIGITS + 1])
     to[SHA256_DIGITS] = '\0';
 }
 
+bool sha256_read(const char *hex, uint8_t digest[SHA256_BYTES])
+{
+    if (strspn(hex, digits) != SHA256_DIGITS || hex[SHA256_DIGITS] != '\0')
+        return false;
+    for (int i = 0; i < SHA256_BYTES; i++)
+        digest[i] = (uint8_t)((strchr(digits, hex[2 * i]) - digits) << 4 |
+                              (strchr(digits, hex[2 * i + 1]) - digits));
+    return true;
+}
+
 void random_bytes(void *to, size_t n)
 {
     uint8_t *at = to;

@@ -24,6 +24,9 @@ void sha256_end(sha256_run *run, uint8_t digest[SHA256_BYTES]);
 enum { SHA256_DIGITS = 2 * SHA256_BYTES };
 void sha256_hex(const uint8_t digest[SHA256_BYTES], char to[SHA256_DIGITS + 1]);
 
+/* Reads what that wrote. False if hex is not 64 such digits. */
+bool sha256_read(const char *hex, uint8_t digest[SHA256_BYTES]);
+
 /* The SHA-256 of n bytes. */
 void sha256(const void *bytes, size_t n, uint8_t digest[SHA256_BYTES]);
 

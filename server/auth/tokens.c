@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "engine/base/name.h"
 #include "server/auth/token.h"
 
 /* ---- Scopes ------------------------------------------------------------------------------ */
@@ -58,33 +60,20 @@ static bool path_of(const char *data, char path[PATH_MAX], error *err)
            error_set(err, ERR_VALUE, "%s: the path is too long", data);
 }
 
-static bool read_digest(const char *hex, uint8_t digest[SHA256_BYTES])
-{
-    for (int i = 0; i < SHA256_BYTES; i++) {
-        unsigned byte;
-
-        if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
-            return false;
-        digest[i] = (uint8_t)byte;
-    }
-    return true;
-}
-
 static bool read_line(const char *line, token_row *row)
 {
     char scopes[64], hex[SHA256_DIGITS + 1];
     error ignored = {0};
 
     *row = (token_row){0};
-    return sscanf(line, "%16s %63s %" SCNd64 " %64s %64[^\n]", row->caller.id, scopes,
-                  &row->expires_us, hex, row->name) == 5 &&
-           strlen(hex) == SHA256_DIGITS && read_digest(hex, row->digest) &&
-           read_scopes(scopes, &row->caller.scopes, &ignored);
+    return sscanf(line, "%16s %63s %" SCNd64 " %64s %64s %255s", row->caller.id, scopes,
+                  &row->expires_us, hex, row->name, row->caller.prefixes) >= 5 &&
+           sha256_read(hex, row->digest) && read_scopes(scopes, &row->caller.scopes, &ignored);
 }
 
 bool tokens_read(const char *data, token_list *list, error *err)
 {
-    char path[PATH_MAX], line[512];
+    char path[PATH_MAX], line[1024];
     FILE *file;
     bool ok = true;
 
@@ -129,7 +118,8 @@ static bool write_list(const char *data, const token_list *list, error *err)
         sha256_hex(row->digest, hex);
         text_addf(&t, "%s ", row->caller.id);
         auth_add_scopes(row->caller.scopes, &t);
-        text_addf(&t, " %" PRId64 " %s %s\n", row->expires_us, hex, row->name);
+        text_addf(&t, " %" PRId64 " %s %s%s%s\n", row->expires_us, hex, row->name,
+                  row->caller.prefixes[0] == '\0' ? "" : " ", row->caller.prefixes);
     }
     ok = token_write_file(path, t.bytes, err);
     text_clear(&t);
@@ -139,6 +129,12 @@ static bool write_list(const char *data, const token_list *list, error *err)
 /* ---- Finding ----------------------------------------------------------------------------------
  */
 
+/* The row, unless it has expired. */
+static const token_row *unless_expired(const token_row *row)
+{
+    return row != NULL && row->expires_us != 0 && clock_date_us() > row->expires_us ? NULL : row;
+}
+
 const token_row *tokens_find(const token_list *list, const uint8_t digest[SHA256_BYTES])
 {
     const token_row *found = NULL;
@@ -146,8 +142,15 @@ const token_row *tokens_find(const token_list *list, const uint8_t digest[SHA256
     for (size_t i = 0; i < list->count; i++)
         if (digest_equal(list->rows[i].digest, digest))
             found = &list->rows[i];
-    return found != NULL && found->expires_us != 0 && clock_date_us() > found->expires_us ? NULL
-                                                                                          : found;
+    return unless_expired(found);
+}
+
+const token_row *tokens_find_id(const token_list *list, const char *id)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->rows[i].caller.id, id) == 0)
+            return unless_expired(&list->rows[i]);
+    return NULL;
 }
 
 /* The place of a name or id in the list; count if it is not there. */
@@ -175,22 +178,45 @@ static bool check_name(const token_list *list, const char *name, error *err)
            error_set(err, ERR_VALUE, "there is a token '%s'; revoke it first", name);
 }
 
-bool tokens_create(const char *data, const char *name, const char *scopes, int64_t days,
-                   char token[SHA256_DIGITS + 1], error *err)
+/* Takes prefixes with commas between, each of which must be the beginning of names. */
+static bool read_prefixes(const char *said, caller *to, error *err)
 {
-    token_row row = {0};
+    arena *a = arena_new();
+    bool ok = strlen(said) <= PREFIXES_BYTES ||
+              error_set(err, ERR_VALUE, "the prefixes have more than %d bytes", PREFIXES_BYTES);
+
+    for (const char *at = said; ok && *at != '\0';) {
+        const size_t n = strcspn(at, ",");
+        const char *name = name_normalise(a, at, n, err);
+
+        ok = name != NULL &&
+             (strncmp(name, at, n) == 0 ||
+              error_set(err, ERR_VALUE, "write the prefix '%s' in normal form C", name));
+        at += n + (at[n] == ',');
+    }
+    if (ok)
+        strcpy(to->prefixes, said);
+    arena_free(a);
+    return ok;
+}
+
+bool tokens_create(const char *data, const token_wanted *wanted, char token[SHA256_DIGITS + 1],
+                   error *err)
+{
+    token_row row = {.expires_us = wanted->expires_us};
     token_list list;
     bool ok;
 
     if (!tokens_read(data, &list, err))
         return false;
-    ok = check_name(&list, name, err) && read_scopes(scopes, &row.caller.scopes, err);
+    ok = check_name(&list, wanted->name, err) &&
+         read_scopes(wanted->scopes, &row.caller.scopes, err) &&
+         read_prefixes(wanted->prefixes, &row.caller, err);
     if (ok) {
         random_hex(token, SHA256_DIGITS / 2);
         random_hex(row.caller.id, 4);
         sha256(token, SHA256_DIGITS, row.digest);
-        row.expires_us = days == 0 ? 0 : clock_date_us() + days * 86400 * 1000000;
-        strcpy(row.name, name);
+        strcpy(row.name, wanted->name);
         list.rows = realloc(list.rows, (list.count + 1) * sizeof *list.rows);
         if (list.rows == NULL)
             abort();
@@ -230,6 +256,8 @@ bool tokens_add_list(const char *data, text *to, error *err)
 
         text_addf(to, "%s  %-20s ", row->caller.id, row->name);
         auth_add_scopes(row->caller.scopes, to);
+        if (row->caller.prefixes[0] != '\0')
+            text_addf(to, "  names %s", row->caller.prefixes);
         text_add(to, row->expires_us == 0 ? "" : "  expires ");
         if (row->expires_us != 0)
             clock_add_date_of(to, row->expires_us);

@@ -1,7 +1,8 @@
 /* tokens -- the tokens besides the local one: DATA/tokens, and who may do what with them.
  *
  * A line of the file is a token: its id, scopes, when it expires (microseconds since 1970; 0:
- * never), the SHA-256 of the token, and a name for people. The token itself is shown once,
+ * never), the SHA-256 of the token, a name for people, and, unless it is for all names, the
+ * prefixes of those that it is for, with commas between. The token itself is shown once,
  * when it is made, and kept nowhere. The file is written anew and moved into place, so that
  * nobody reads half of it; a server looks at it again when it has changed.
  *
@@ -39,10 +40,18 @@ void tokens_clear(token_list *list);
  * whichever it is. */
 const token_row *tokens_find(const token_list *list, const uint8_t digest[SHA256_BYTES]);
 
-/* Makes a token and adds it to the file; its 64 digits go to token. days 0: for ever. ERR_VALUE
- * for a name that is taken or none, or scopes that are not known. */
-bool tokens_create(const char *data, const char *name, const char *scopes, int64_t days,
-                   char token[SHA256_DIGITS + 1], error *err);
+/* The same by its id, which is no secret. */
+const token_row *tokens_find_id(const token_list *list, const char *id);
+
+typedef struct token_wanted {
+    const char *name, *scopes, *prefixes; /* lists with commas between; no prefixes: all names */
+    int64_t expires_us;                   /* since 1970; 0: never */
+} token_wanted;
+
+/* Makes a token and adds it to the file; its 64 digits go to token. ERR_VALUE
+ * for a name that is taken or none, scopes that are not known, or prefixes that no name has. */
+bool tokens_create(const char *data, const token_wanted *wanted, char token[SHA256_DIGITS + 1],
+                   error *err);
 
 /* Removes the token of a name or id. ERR_VALUE if there is none. */
 bool tokens_revoke(const char *data, const char *name, error *err);

@@ -180,14 +180,20 @@ job *jobs_find(jobs *js, const char *id)
     return found;
 }
 
-size_t jobs_list(jobs *js, const char *before, job **found, size_t room)
+static bool is_of(const job *j, const char *owner)
+{
+    return owner == NULL || strcmp(j->asked.owner, owner) == 0;
+}
+
+size_t jobs_list(jobs *js, const char *owner, const char *before, job **found, size_t room)
 {
     size_t at, count = 0;
 
     pthread_mutex_lock(&js->lock);
     at = before == NULL ? js->count : place_of(js, before);
     while (at > 0 && count < room)
-        found[count++] = job_ref(js->items[--at]);
+        if (is_of(js->items[--at], owner))
+            found[count++] = job_ref(js->items[at]);
     pthread_mutex_unlock(&js->lock);
     return count;
 }
@@ -223,6 +229,7 @@ static void copy_request(job *j, const job_request *asked)
         .request_id = arena_copy(a, asked->request_id, strlen(asked->request_id)),
         .method = arena_copy(a, asked->method, strlen(asked->method)),
         .target = arena_copy(a, asked->target, strlen(asked->target)),
+        .owner = arena_copy(a, asked->owner, strlen(asked->owner)),
         .headers = headers,
         .header_count = asked->header_count,
         .run_again = asked->run_again,
@@ -240,20 +247,33 @@ static void make_id(job *j)
              random);
 }
 
-static bool check_quota(jobs *js, error *err)
+/* The jobs of an owner (NULL: of all) that are kept. */
+static int64_t count_kept(jobs *js, const char *owner)
 {
-    const int64_t most = js->options.jobs_max;
     int64_t count = 0;
 
     pthread_mutex_lock(&js->lock);
     for (size_t i = 0; i < js->count; i++)
-        count += !js->items[i]->ending.expired;
+        count += !js->items[i]->ending.expired && is_of(js->items[i], owner);
     pthread_mutex_unlock(&js->lock);
+    return count;
+}
+
+static bool check_quota(jobs *js, const char *owner, int64_t most, error *err)
+{
+    const int64_t count = count_kept(js, owner);
+
     return count < most ||
            error_set_limit(err, ERR_JOB_QUOTA, most, count + 1,
-                           "There are %" PRId64 " jobs, and the limit is %" PRId64
+                           "There are %" PRId64 " jobs%s, and the limit is %" PRId64
                            "; delete some that have ended, or wait until they expire.",
-                           count, most);
+                           count, owner == NULL ? "" : " of your token", most);
+}
+
+static bool check_quotas(jobs *js, const char *owner, error *err)
+{
+    return (owner[0] == '\0' || check_quota(js, owner, js->options.owner_jobs_max, err)) &&
+           check_quota(js, NULL, js->options.jobs_max, err);
 }
 
 /* Puts the job into storage; takes over the body. */
@@ -284,7 +304,7 @@ job *jobs_submit(jobs *js, const job_request *asked, incoming *body, job_commit 
 
     make_id(j);
     copy_request(j, asked);
-    if (!check_quota(js, err)) {
+    if (!check_quotas(js, asked->owner, err)) {
         incoming_free(body);
         job_unref(j);
         return NULL;

@@ -58,6 +58,7 @@ typedef struct job_header {
 /* The request, free of line breaks. */
 typedef struct job_request {
     const char *request_id, *method, *target;
+    const char *owner; /* the id of who asks, no blanks; "": one for whom no quota is */
     const job_header *headers;
     size_t header_count;
     bool run_again; /* after the server ended while it ran; otherwise it has failed then */
@@ -80,6 +81,7 @@ typedef struct jobs_options {
     job_runner runner;
     int threads;
     int64_t jobs_max, keep_us;
+    int64_t owner_jobs_max; /* of each owner that has a quota */
 } jobs_options;
 
 /* Reads what jobs there are; one that is damaged is left out, and the log says so. */
@@ -111,9 +113,9 @@ job *jobs_submit(jobs *js, const job_request *asked, incoming *body, job_commit 
 /* The job of an id, with a reference; NULL if there is none. */
 job *jobs_find(jobs *js, const char *id);
 
-/* Finds up to room jobs that came before the one with the id before (NULL: all), the newest
- * first, each with a reference; returns how many. */
-size_t jobs_list(jobs *js, const char *before, job **found, size_t room);
+/* Finds up to room jobs of an owner (NULL: of all) that came before the one with the id before
+ * (NULL: all), the newest first, each with a reference; returns how many. */
+size_t jobs_list(jobs *js, const char *owner, const char *before, job **found, size_t room);
 
 job *job_ref(job *j);
 void job_unref(job *j);

@@ -28,9 +28,10 @@ buffer *hidden_text(storage *s, const snapshot *n, const char *name, error *err)
 
 void record_add(const job *j, text *to)
 {
-    text_addf(to, "%srequest_id %s\nmethod %s\ntarget %s\ncreated %" PRId64 "\nagain %d\n",
-              first_line, j->asked.request_id, j->asked.method, j->asked.target, j->created_us,
-              j->asked.run_again);
+    text_addf(to,
+              "%srequest_id %s\nmethod %s\ntarget %s\nowner %s\ncreated %" PRId64 "\nagain %d\n",
+              first_line, j->asked.request_id, j->asked.method, j->asked.target, j->asked.owner,
+              j->created_us, j->asked.run_again);
     for (size_t i = 0; i < j->asked.header_count; i++)
         text_addf(to, "header %s %s\n", j->asked.headers[i].name, j->asked.headers[i].value);
 }
@@ -74,6 +75,8 @@ bool record_read(const char *record, job *j)
             j->asked.method = value;
         else if (strcmp(key, "target") == 0)
             j->asked.target = value;
+        else if (strcmp(key, "owner") == 0)
+            j->asked.owner = value;
         else if (strcmp(key, "created") == 0)
             j->created_us = strtoll(value, NULL, 10);
         else if (strcmp(key, "again") == 0)
@@ -81,7 +84,8 @@ bool record_read(const char *record, job *j)
         else if (strcmp(key, "header") == 0)
             add_header(j, &room, value);
     }
-    return j->asked.request_id != NULL && j->asked.method != NULL && j->asked.target != NULL;
+    return j->asked.request_id != NULL && j->asked.method != NULL && j->asked.target != NULL &&
+           j->asked.owner != NULL;
 }
 
 /* ---- The end ----------------------------------------------------------------------------- */

@@ -14,10 +14,12 @@
 static const error_kind usual_errors[] = {ERR_TRANSPORT, ERR_MEMBER,   ERR_HOST,    ERR_ORIGIN,
                                           ERR_ACCEPT,    ERR_TIMEOUT,  ERR_HEADERS, ERR_CONNECTIONS,
                                           ERR_STOPPING,  ERR_INTERNAL, ERR_NONE};
-static const error_kind token_errors[] = {ERR_UNAUTHORIZED, ERR_NONE};
+static const error_kind token_errors[] = {ERR_UNAUTHORIZED, ERR_AUTH_THROTTLED, ERR_RATE,
+                                          ERR_FORBIDDEN, ERR_NONE};
 static const error_kind body_errors[] = {ERR_BODY_SIZE, ERR_MEDIA_TYPE, ERR_TRANSFER_ENCODING,
                                          ERR_EXPECTATION, ERR_NONE};
-static const error_kind change_errors[] = {ERR_KEY_REUSED, ERR_KEY_BUSY, ERR_KEY_QUOTA, ERR_NONE};
+static const error_kind change_errors[] = {ERR_KEY_REUSED, ERR_KEY_BUSY, ERR_KEY_QUOTA, ERR_MARK,
+                                           ERR_NONE};
 static const error_kind worker_errors[] = {ERR_QUEUE, ERR_QUEUE_TIME, ERR_MEMORY_BUSY,
                                            ERR_TIME,  ERR_CANCELLED,  ERR_NONE};
 
@@ -72,12 +74,18 @@ static bool lists(const error_kind *errors, error_kind kind)
     return false;
 }
 
+/* Whether it changes something, and takes an Idempotency-Key. */
+static bool is_kept(const route *row)
+{
+    return strcmp(row->method, "GET") != 0 && (row->traits & ROUTE_PUBLIC) == 0;
+}
+
 static bool can_give(const route *row, error_kind kind)
 {
     return lists(usual_errors, kind) || lists(row->errors, kind) ||
            ((row->traits & ROUTE_PUBLIC) == 0 && lists(token_errors, kind)) ||
            ((row->traits & ROUTE_WORKER) != 0 && lists(worker_errors, kind)) ||
-           (strcmp(row->method, "GET") != 0 && lists(change_errors, kind)) ||
+           (is_kept(row) && lists(change_errors, kind)) ||
            (row->takes != NULL && lists(body_errors, kind));
 }
 
@@ -182,7 +190,7 @@ static void add_parameters(json_writer *w, const route *row)
     }
     if ((row->traits & ROUTE_DEFERS) != 0)
         json_raw(w, NULL, prefer_parameter);
-    if (strcmp(row->method, "GET") != 0)
+    if (is_kept(row))
         json_raw(w, NULL, key_parameter);
     json_end(w, ']');
 }
@@ -207,6 +215,17 @@ static void add_operation_id(json_writer *w, const route *row)
     text_clear(&id);
 }
 
+/* The scopes of tokens, of which one is needed; none on open routes. */
+static void add_scopes(json_writer *w, const route *row)
+{
+    text scopes;
+
+    text_init(&scopes);
+    auth_add_scopes(route_scopes(row), &scopes);
+    json_string(w, "x-scopes", scopes.length > 0 ? scopes.bytes : "");
+    text_clear(&scopes);
+}
+
 static void add_operation(json_writer *w, const route *row)
 {
     char method[8] = "";
@@ -218,6 +237,7 @@ static void add_operation(json_writer *w, const route *row)
     json_string(w, "summary", row->summary);
     if ((row->traits & ROUTE_PUBLIC) != 0)
         json_raw(w, "security", "[]");
+    add_scopes(w, row);
     add_parameters(w, row);
     add_request_body(w, row);
     add_answers(w, row);

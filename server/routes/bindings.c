@@ -6,14 +6,11 @@
 #include "engine/base/nearest.h"
 #include "server/routes/stored.h"
 
-void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs, durability d,
-                   bool note_reads, budget *budget)
+void bindings_init_take(bindings *b, services *s, arena *a, txn *x, const wire_inputs *inputs,
+                        bool note_reads, budget *budget)
 {
-    *b = (bindings){.services = s,
-                    .arena = a,
-                    .txn = txn_new(s->storage, NULL, d),
-                    .note_reads = note_reads,
-                    .inputs = inputs};
+    *b =
+        (bindings){.services = s, .arena = a, .txn = x, .note_reads = note_reads, .inputs = inputs};
     table_init(&b->by_name, a);
     table_init(&b->given, a);
     table_init(&b->variables, a);

@@ -36,9 +36,10 @@ typedef struct bindings {
     size_t count, room;
 } bindings;
 
-/* What names stand for that a request has as inputs. budget pays for stored graphs. */
-void bindings_init(bindings *b, services *s, arena *a, const wire_inputs *inputs, durability d,
-                   bool note_reads, budget *budget);
+/* What names stand for that a request has as inputs, or that x reads, which is taken over.
+ * budget pays for stored graphs. */
+void bindings_init_take(bindings *b, services *s, arena *a, txn *x, const wire_inputs *inputs,
+                        bool note_reads, budget *budget);
 
 /* Gives up what was taken from storage, and the transaction. */
 void bindings_clear(bindings *b);

@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "server/routes/bindings.h"
 #include "server/routes/source.h"
+#include "server/routes/stored.h"
 
 static bool build(source *from, graph *g, const char *program, const lang_scope *scope, budget *b,
                   int count, arena *a, error *err)
@@ -49,7 +50,7 @@ bool compute(services *s, http_request *r, const char *program, const wire_input
     bindings names;
     bool ok;
 
-    bindings_init(&names, s, r->arena, inputs, DURABILITY_MEMORY, false, b);
+    bindings_init_take(&names, s, r->arena, stored_txn(s, r, DURABILITY_MEMORY), inputs, false, b);
     scope = bindings_scope(&names);
     ok = build(&from, g, program, &scope, b, count, r->arena, err) &&
          run(s, r, g, &names, b, results, err);

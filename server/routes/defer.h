@@ -16,8 +16,5 @@ bool defer_is_asked(const http_request *r);
 route_open defer_open;
 route_handle defer_handle;
 
-/* Who asked for the job that a recalled request belongs to. */
-void defer_read_caller(const http_request *r, caller *who);
-
 /* Who runs jobs; s lives longer than they. */
 job_runner defer_runner(services *s);

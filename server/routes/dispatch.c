@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
 #include "engine/base/nearest.h"
+#include "server/jobs/jobs.h"
+#include "server/routes/cors.h"
 #include "server/routes/defer.h"
 #include "server/routes/figures.h"
 #include "server/routes/repeat.h"
@@ -75,25 +78,72 @@ const route *route_find(const http_request *r, http_pairs *captures, text *allow
 
 /* ---- Admission ------------------------------------------------------------------------- */
 
-/* One of these a token needs for the row. */
-static unsigned scopes_of(const route *row)
+unsigned route_scopes(const route *row)
 {
+    if ((row->traits & ROUTE_PUBLIC) != 0)
+        return 0;
     if (row->scopes != 0)
         return row->scopes;
     return strcmp(row->method, "GET") == 0 ? SCOPE_READ : SCOPE_WRITE;
 }
 
-static bool check_caller(const services *s, const http_request *r, const route *row, caller *who,
-                         error *err)
+static bool is_safe(const http_request *r)
 {
-    const char *host = http_header(r, "Host");
-    bool public = row != NULL && (row->traits & ROUTE_PUBLIC) != 0;
+    return strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0 ||
+           strcmp(r->method, "OPTIONS") == 0;
+}
 
-    return auth_check_host(s->auth, host, err) &&
-           auth_check_origin(s->auth, host, http_header(r, "Origin"),
-                             public ? NULL : http_header(r, "Sec-Fetch-Site"), err) &&
-           (public || (auth_check_token(s->auth, http_header(r, "Authorization"), who, err) &&
-                       (row == NULL || auth_check_scope(who, scopes_of(row), err))));
+static bool is_public(const route *row)
+{
+    return row != NULL && (row->traits & ROUTE_PUBLIC) != 0;
+}
+
+credentials route_credentials(const http_request *r)
+{
+    const route_match *match = r->app_data;
+
+    return (credentials){.authorization = http_header(r, "Authorization"),
+                         .cookie = http_header(r, "Cookie"),
+                         .foreign = match->foreign,
+                         .safe = is_safe(r),
+                         .marked = http_header(r, "X-Tensord") != NULL,
+                         .address = http_address(r)};
+}
+
+void route_retry_after(http_request *r, int64_t wait_us)
+{
+    if (wait_us > 0)
+        answer_header(r, "Retry-After",
+                      arena_format(r->arena, "%" PRId64, (wait_us + 999999) / 1000000));
+}
+
+/* From where. A link elsewhere may lead to a page of ours. */
+static bool check_source(const services *s, http_request *r, route_match *match, error *err)
+{
+    const char *host = http_header(r, "Host"), *origin = http_header(r, "Origin");
+    const bool followed = is_public(match->route) && is_safe(r);
+
+    if (!auth_check_host(s->auth, host, err) ||
+        !auth_check_origin(s->auth, host, origin,
+                           followed ? NULL : http_header(r, "Sec-Fetch-Site"), &match->foreign,
+                           err))
+        return false;
+    if (match->foreign)
+        cors_allow(r, origin);
+    return true;
+}
+
+static bool check_caller(const services *s, http_request *r, route_match *match, error *err)
+{
+    const credentials said = route_credentials(r);
+    const route *row = match->route;
+    int64_t wait_us = 0;
+    bool ok = is_public(row) ||
+              (auth_check_caller(s->auth, &said, &match->caller, &wait_us, err) &&
+               (row == NULL || auth_check_scope(&match->caller, route_scopes(row), err)));
+
+    route_retry_after(r, wait_us);
+    return ok;
 }
 
 /* Whether list (a space between) has the n bytes at word as a word. */
@@ -230,14 +280,13 @@ static bool admit_to(services *s, http_request *r, route_match *match, error *er
     const route *row = match->route;
 
     r->route = row->pattern;
-    r->app_data = match;
     r->on_worker = (row->traits & ROUTE_WORKER) != 0;
     if (!check_query(r, row, err) || !choose_media(r, match, err) ||
         !check_body_media(r, match, err))
         return false;
     r->body_bytes_max = usual_body_bytes(s, match);
     match->handle = row->handle;
-    if (match->job == NULL && !repeat_open(s, r, &match->repeat, err))
+    if (match->job == NULL && !is_public(row) && !repeat_open(s, r, &match->repeat, err))
         return false;
     if (match->job == NULL && (row->traits & ROUTE_DEFERS) != 0 && defer_is_asked(r)) {
         match->handle = defer_handle;
@@ -247,22 +296,46 @@ static bool admit_to(services *s, http_request *r, route_match *match, error *er
     return row->open == NULL || row->open(s, r, err);
 }
 
+/* What is asked of a path by OPTIONS: which methods it takes. */
+static bool admit_options(http_request *r, route_match *match, const char *allow)
+{
+    match->handle = cors_options;
+    answer_header(r, "Allow", arena_format(r->arena, "%s, OPTIONS", allow));
+    if (match->foreign)
+        cors_preflight(r, allow);
+    return true;
+}
+
+static bool admit_found(services *s, http_request *r, route_match *match, const char *allow,
+                        const error *missing, error *err)
+{
+    if (!check_source(s, r, match, err))
+        return false;
+    if (strcmp(r->method, "OPTIONS") == 0 && allow[0] != '\0')
+        return admit_options(r, match, allow);
+    if (!check_caller(s, r, match, err))
+        return false;
+    if (match->route != NULL)
+        return admit_to(s, r, match, err);
+    *err = *missing;
+    if (allow[0] != '\0')
+        answer_header(r, "Allow", allow);
+    return false;
+}
+
 static bool admit(void *context, http_request *r, error *err)
 {
-    services *s = context;
     route_match *match = arena_alloc(r->arena, sizeof *match);
     error missing = {0};
     text allow;
+    bool ok;
 
     text_init(&allow);
+    r->app_data = match;
     match->route = route_find(r, &match->captures, &allow, &missing);
-    if (check_caller(s, r, match->route, &match->caller, err) && match->route == NULL) {
-        *err = missing;
-        if (allow.length > 0)
-            answer_header(r, "Allow", allow.bytes);
-    }
+    ok = admit_found(context, r, match, allow.length > 0 ? allow.bytes : "", &missing, err);
     text_clear(&allow);
-    return !error_is_set(err) && admit_to(s, r, match, err);
+    return ok;
 }
 
 bool route_recall(services *s, http_request *r, job *j, error *err)
@@ -271,11 +344,14 @@ bool route_recall(services *s, http_request *r, job *j, error *err)
     text allow;
 
     text_init(&allow);
+    r->app_data = match;
     match->job = j;
-    defer_read_caller(r, &match->caller);
     match->route = route_find(r, &match->captures, &allow, err);
     text_clear(&allow);
-    return match->route != NULL && admit_to(s, r, match, err);
+    return match->route != NULL &&
+           auth_find_caller(s->auth, job_asked(j)->owner, &match->caller, err) &&
+           auth_check_scope(&match->caller, route_scopes(match->route), err) &&
+           admit_to(s, r, match, err);
 }
 
 bool route_run(services *s, http_request *r, error *err)

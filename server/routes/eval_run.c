@@ -5,6 +5,7 @@
 
 #include "engine/base/clock.h"
 #include "server/routes/evaluation.h"
+#include "server/routes/stored.h"
 
 enum { TRIES_MAX = 4 };
 
@@ -183,10 +184,10 @@ static bool evaluate(evaluation *e, error *err)
     e->writes = evaluation_writes(e);
     if (e->job != NULL)
         *job_progress(e->job) = (run_progress){0};
-    bindings_init(&e->bindings, e->services, r->arena,
-                  e->stored_name != NULL ? &e->asked.feeds : &e->asked.inputs,
-                  levels[e->asked.durability], e->asked.isolation == WIRE_SERIALIZABLE && e->writes,
-                  &body_of(r)->budget);
+    bindings_init_take(&e->bindings, e->services, r->arena,
+                       stored_txn(e->services, r, levels[e->asked.durability]),
+                       e->stored_name != NULL ? &e->asked.feeds : &e->asked.inputs,
+                       e->asked.isolation == WIRE_SERIALIZABLE && e->writes, &body_of(r)->budget);
     e->bindings.feeds = e->stored_name != NULL;
     e->bindings.inputs_only = r->trying;
     ok = (!e->writes || auth_check_scope(route_caller(r), SCOPE_WRITE, err)) && build(e, err) &&

@@ -125,6 +125,8 @@ static bool select_deleted(evaluation *e, error *err)
     for (size_t i = 0; i < e->asked.delete.count; i++) {
         const char *name = e->asked.delete.items[i];
 
+        if (!snapshot_allows(base, name, err))
+            return error_at_pointer(err, "/delete/%zu", i);
         if (snapshot_find(base, name) == NULL) {
             error_set(err, ERR_UNKNOWN_NAME, "'%s' cannot be deleted: there is no such name.",
                       name);
@@ -141,10 +143,19 @@ static bool select_deleted(evaluation *e, error *err)
     return true;
 }
 
+/* Before anything is computed in vain; the commit would refuse it as well. */
+static bool check_stored(const evaluation *e, error *err)
+{
+    for (int i = 0; i < e->stored_count; i++)
+        if (!snapshot_allows(txn_base(e->bindings.txn), e->stored[i].name, err))
+            return false;
+    return true;
+}
+
 bool evaluation_select_stored(evaluation *e, error *err)
 {
     return (e->asked.store_all ? select_all(e, err) : select_listed(e, err)) &&
-           select_deleted(e, err);
+           check_stored(e, err) && select_deleted(e, err);
 }
 
 /* ---- Committed ----------------------------------------------------------------------------- */

@@ -175,7 +175,7 @@ bool grad_handle(services *s, http_request *r, error *err)
         !wire_read_grad(body_root(r), r->arena, &g->asked, err))
         return false;
     text_init(&g->json);
-    g->txn = txn_new(s->storage, NULL, d);
+    g->txn = stored_txn(s, r, d);
     library_init(&g->library, s, r->arena, g->txn, true, &body_of(r)->budget);
     ok = perform(g, err);
     if (g->graph != NULL)

@@ -322,7 +322,7 @@ bool graph_get(services *s, http_request *r, error *err)
     if (name == NULL || !read_view(r, v, err))
         return false;
     budget_init(&budget, s->config->plan_bytes_max);
-    x = txn_new(s->storage, NULL, DURABILITY_DISK);
+    x = stored_txn(s, r, DURABILITY_DISK);
     v->arena = r->arena;
     library_init(&v->library, s, r->arena, x, false, &budget);
     e = stored_find(txn_base(x), ENTRY_GRAPH, name, err);

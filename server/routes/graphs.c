@@ -131,7 +131,7 @@ static bool store(services *s, http_request *r, txn *x, const char *name, commit
 static bool answer_stored(services *s, http_request *r, const char *name, library_graph *b,
                           const commit_result *done, error *err)
 {
-    snapshot *n = storage_snapshot(s->storage);
+    snapshot *n = stored_snapshot(s, r);
     const entry *e = snapshot_find(n, name);
     text body;
     json_writer w = json_to(&body, false);
@@ -176,7 +176,7 @@ bool graph_put(services *s, http_request *r, error *err)
     if (body->length == 0)
         return error_set(err, ERR_LENGTH_REQUIRED, "The body is missing: a graph is expected.");
     budget_init(&budget, s->config->plan_bytes_max);
-    x = txn_new(s->storage, NULL, d);
+    x = stored_txn(s, r, d);
     library_init(&l, s, r->arena, x, false, &budget);
     ok = put(s, r, name, x, &l, err);
     library_clear(&l);
@@ -224,7 +224,7 @@ bool graphs_list(services *s, http_request *r, error *err)
         return false;
     page = arena_array(r->arena, limit + 1, sizeof *page);
     prefix = prefix == NULL ? "" : prefix;
-    n = storage_snapshot(s->storage);
+    n = stored_snapshot(s, r);
     count = snapshot_list(n, ENTRY_GRAPH, prefix, cursor == NULL ? "" : cursor, page, limit + 1);
     text_init(&body);
     add_page(&w, n, prefix, page, count, limit);

@@ -12,7 +12,10 @@ route_handle health_live, health_ready;
 route_handle about_info, about_metrics, about_limits, about_dtypes, about_api;
 
 /* pages.c: for people */
-route_handle page_home, page_docs, page_problem, page_style;
+route_handle page_home, page_docs, page_problem, page_style, page_script;
+
+/* login.c: browsers come and go */
+route_handle login_handle, logout_handle;
 
 /* eval.c: programs and graphs are computed */
 route_open eval_open, run_open;

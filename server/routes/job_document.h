@@ -11,5 +11,6 @@ void job_document_add(const services *s, job *j, json_writer *w);
 /* Answers with it. */
 void job_document_answer(services *s, http_request *r, int status, job *j);
 
-/* The job that the path names, with a reference. NULL and ERR_NOT_FOUND. */
+/* The job that the path names, with a reference. NULL and ERR_NOT_FOUND if there is none, or none
+ * that the caller may see. */
 job *job_of_path(services *s, const http_request *r, error *err);

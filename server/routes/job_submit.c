@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that become jobs: they are put aside as they came, and done by the same handler
  * when their turn has come. */
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -68,26 +67,7 @@ bool defer_open(services *s, http_request *r, error *err)
     return *body != NULL;
 }
 
-/* In the record, never taken from a request: who asked. */
-static const char caller_header[] = "Tensord-Caller";
-
-static const char *caller_text(const http_request *r)
-{
-    const caller *who = route_caller(r);
-
-    return arena_format(r->arena, "%u %s", who->scopes, who->id);
-}
-
-void defer_read_caller(const http_request *r, caller *who)
-{
-    const char *said = http_header(r, caller_header);
-
-    *who = (caller){0};
-    if (said != NULL)
-        sscanf(said, "%u %16s", &who->scopes, who->id);
-}
-
-/* The headers that say what a body is, and who sends it. */
+/* The headers that say what a body is, and what is to be answered. */
 static size_t kept_headers(const http_request *r, job_header *headers)
 {
     static const char *const names[] = {"Content-Type", "Tensor-Dtype", "Tensor-Shape"};
@@ -97,7 +77,6 @@ static size_t kept_headers(const http_request *r, job_header *headers)
         if (http_header(r, names[i]) != NULL)
             headers[count++] = (job_header){names[i], http_header(r, names[i])};
     headers[count++] = (job_header){"Accept", route_media(r)};
-    headers[count++] = (job_header){caller_header, caller_text(r)};
     return count;
 }
 
@@ -111,10 +90,11 @@ static bool commit(void *context, txn *x, error *err)
 bool defer_handle(services *s, http_request *r, error *err)
 {
     incoming **body = r->sink.state, *taken = *body;
-    job_header headers[5];
+    job_header headers[4];
     const job_request asked = {.request_id = r->id,
                                .method = r->method,
                                .target = r->target,
+                               .owner = route_caller(r)->id,
                                .headers = headers,
                                .header_count = kept_headers(r, headers),
                                .run_again = !prefers(r, "restart", "fail")};

@@ -70,13 +70,22 @@ void job_document_answer(services *s, http_request *r, int status, job *j)
     answer_text(r, status, "application/json", &body);
 }
 
+/* Whose jobs the caller sees; NULL: those of all. */
+static const char *seen_owner(const http_request *r)
+{
+    return auth_sees_all_jobs(route_caller(r)) ? NULL : route_caller(r)->id;
+}
+
 job *job_of_path(services *s, const http_request *r, error *err)
 {
     job *j = jobs_find(s->jobs, route_capture(r, "id"));
+    const char *owner = seen_owner(r);
 
-    if (j == NULL)
-        error_set(err, ERR_NOT_FOUND, "There is no job '%.40s'.", route_capture(r, "id"));
-    return j;
+    if (j != NULL && (owner == NULL || strcmp(owner, job_asked(j)->owner) == 0))
+        return j;
+    job_unref(j);
+    error_set(err, ERR_NOT_FOUND, "There is no job '%.40s'.", route_capture(r, "id"));
+    return NULL;
 }
 
 /* ---- GET /v1/jobs/{id}, DELETE ----------------------------------------------------------------
@@ -117,7 +126,7 @@ bool jobs_list_all(services *s, http_request *r, error *err)
     if (!stored_limit(r, &limit, err))
         return false;
     page = arena_array(r->arena, limit + 1, sizeof *page);
-    count = jobs_list(s->jobs, http_query(r, "cursor"), page, limit + 1);
+    count = jobs_list(s->jobs, seen_owner(r), http_query(r, "cursor"), page, limit + 1);
     text_init(&body);
     json_begin(&w, NULL, '{');
     json_begin(&w, "jobs", '[');

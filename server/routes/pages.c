@@ -10,6 +10,7 @@ static bool answer_page(http_request *r, text *page)
     answer_text(r, 200, "text/html; charset=utf-8", page);
     answer_header(r, "Content-Security-Policy", web_policy);
     answer_header(r, "Cache-Control", "no-cache");
+    answer_header(r, "Cross-Origin-Opener-Policy", "same-origin");
     answer_header(r, "Link", "</openapi.json>; rel=\"service-desc\"");
     return true;
 }
@@ -18,6 +19,14 @@ bool page_style(services *s, http_request *r, error *err)
 {
     (void)s, (void)err;
     answer_bytes(r, 200, "text/css; charset=utf-8", web_style, strlen(web_style));
+    answer_header(r, "Cache-Control", "no-cache");
+    return true;
+}
+
+bool page_script(services *s, http_request *r, error *err)
+{
+    (void)s, (void)err;
+    answer_bytes(r, 200, "text/javascript; charset=utf-8", web_script, strlen(web_script));
     answer_header(r, "Cache-Control", "no-cache");
     return true;
 }
@@ -48,7 +57,9 @@ bool page_home(services *s, http_request *r, error *err)
              "can send a request can compute with it.</p>\n<h2>A first request</h2>\n"
              "<p>The token of this server is in its data directory, ready for curl:</p>\n");
     add_first_request(&page, s);
-    text_add(&page, "<h2>From here</h2>\n<ul>\n"
+    text_add(&page, "<h2>This browser</h2>\n<p id=\"login\"></p>\n"
+                    "<p><button id=\"logout\" hidden>Log out</button></p>\n"
+                    "<script src=\"/page.js\" defer></script>\n<h2>From here</h2>\n<ul>\n"
                     "<li><a href=\"/docs\">The reference</a>: every route, limit and error</li>\n"
                     "<li><a href=\"/openapi.json\">openapi.json</a>, the same for programs</li>\n"
                     "<li><a href=\"/readyz\">Whether it is ready</a></li>\n</ul>\n");

@@ -450,7 +450,7 @@ bool variable_preview(services *s, http_request *r, error *err)
 
     if (k == NULL || !read_max(r, k, &max, err))
         return false;
-    n = storage_snapshot(s->storage);
+    n = stored_snapshot(s, r);
     e = stored_find(n, ENTRY_VARIABLE, name, err);
     ok = e != NULL && show(s, r, e, k, max, err);
     snapshot_unref(n);

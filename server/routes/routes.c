@@ -76,6 +76,19 @@ static const route table[] = {
         .traits = ROUTE_PUBLIC, .gives = JSON " application/vnd.oai.openapi+json",
         .summary = "This document.",
     },
+    /* ---- Browsers ---- */
+    {
+        .method = "POST", .pattern = "/v1/login", .handle = login_handle,
+        .traits = ROUTE_PUBLIC, .status = 204,
+        .errors = {ERR_UNAUTHORIZED, ERR_AUTH_THROTTLED},
+        .summary = "Swaps the code of a link of `tensord login`, or a token, sent as bearer, for a "
+                   "cookie.",
+    },
+    {
+        .method = "POST", .pattern = "/v1/logout", .handle = logout_handle,
+        .scopes = SCOPE_ALL, .status = 204,
+        .summary = "Ends the session of the cookie.",
+    },
     /* ---- Computing ---- */
     {
         .method = "POST", .pattern = "/v1/eval", .open = eval_open, .handle = eval_handle,
@@ -284,6 +297,11 @@ static const route table[] = {
         .method = "GET", .pattern = "/style.css", .handle = page_style,
         .traits = ROUTE_PUBLIC | ROUTE_PAGE, .gives = "text/css",
         .summary = "How the pages look.",
+    },
+    {
+        .method = "GET", .pattern = "/page.js", .handle = page_script,
+        .traits = ROUTE_PUBLIC | ROUTE_PAGE, .gives = "text/javascript",
+        .summary = "What the first page does: it logs in and out.",
     },
 };
 /* clang-format on */

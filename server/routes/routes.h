@@ -5,11 +5,11 @@
  * give, whether it needs the token, and which thread runs it. Dispatch, the 404,
  * 405, 406 and 415, the API document and the page /docs follow from the table.
  *
- * The life of a request here: admission (Host, Origin, token, route, media
+ * The life of a request here: admission (Host, Origin, caller, route, media
  * types, query, then the row's open, which chooses the sink for the body), and
  * then, when the body is in, the row's handle.
  *
- * Reading order: routes.h, routes.c, dispatch.c, negotiate.c, the families. */
+ * Reading order: routes.h, routes.c, dispatch.c, cors.h, negotiate.c, the families. */
 #pragma once
 
 #include <stdbool.h>
@@ -55,6 +55,7 @@ typedef struct route_match {
     const char *body_media; /* of the body, without parameters; "" if there is none */
     route_handle *handle;   /* the row's, or what defers it */
     caller caller;          /* who asks */
+    bool foreign;           /* a page of another origin, that may, asks */
     job *job;               /* that the request is done for; NULL: a caller waits */
     repeat *repeat;         /* its Idempotency-Key; NULL: none */
 } route_match;
@@ -70,6 +71,12 @@ const char *route_body_media(const http_request *r);
 
 /* Who asks, or asked for the job. */
 const caller *route_caller(const http_request *r);
+
+/* What it says of who asks. */
+credentials route_credentials(const http_request *r);
+
+/* Says after which time the request may be tried again, if that is of use (not 0). */
+void route_retry_after(http_request *r, int64_t wait_us);
 
 /* The job that the request is done for, and whose answer its handler commits; NULL if a
  * caller waits for it. */
@@ -97,7 +104,7 @@ struct route {
     route_handle *handle;
     route_open *open;          /* NULL: the route takes no body */
     unsigned traits;           /* of route_trait */
-    unsigned scopes;           /* of which a token needs one; 0: read for GET, write for others */
+    unsigned scopes;           /* of which a token needs one; 0: what route_scopes says */
     const char *takes, *gives; /* media types, a space between; the first is usual */
     const char *takes_schema, *gives_schema; /* rows of openapi/schemas.def; or NULL */
     const char *query;                       /* names in params.def, a space between; or NULL */
@@ -105,6 +112,10 @@ struct route {
     error_kind errors[ROUTE_ERRORS_MAX];     /* besides those any route gives; ends with 0 */
     const char *summary;                     /* one sentence */
 };
+
+/* The scopes of which a token needs one for the row: what it says, or else read for GET and
+ * write for others. 0: it needs no token. */
+unsigned route_scopes(const route *row);
 
 /* The table; *n rows. */
 const route *routes_table(size_t *n);

@@ -14,6 +14,29 @@
 
 enum { NEAREST_NAMES_MAX = 20000, PAGE = 256, LIMIT_USUAL = 100, LIMIT_MAX = 1000 };
 
+/* ---- What a caller sees ---------------------------------------------------------------------- */
+
+snapshot *stored_snapshot(services *s, const http_request *r)
+{
+    const char *prefixes = route_caller(r)->prefixes;
+    snapshot *all = storage_snapshot(s->storage), *part;
+
+    if (prefixes[0] == '\0')
+        return all;
+    part = snapshot_within(all, prefixes);
+    snapshot_unref(all);
+    return part;
+}
+
+txn *stored_txn(services *s, const http_request *r, durability d)
+{
+    snapshot *base = stored_snapshot(s, r);
+    txn *x = txn_new(s->storage, base, d);
+
+    snapshot_unref(base);
+    return x;
+}
+
 /* ---- Names ------------------------------------------------------------------------------- */
 
 const char *stored_name(const http_request *r, error *err)
@@ -55,6 +78,11 @@ const entry *stored_find(const snapshot *n, entry_kind kind, const char *name, e
     error_suggest(err, near);
     arena_free(a);
     return NULL;
+}
+
+const entry *stored_find_to_change(const snapshot *n, entry_kind kind, const char *name, error *err)
+{
+    return snapshot_allows(n, name, err) ? stored_find(n, kind, name, err) : NULL;
 }
 
 const entry *stored_find_version(const http_request *r, const snapshot *n, const char *name,
@@ -256,6 +284,8 @@ bool stored_expect(services *s, const http_request *r, txn *x, const char *name,
     const entry *e = snapshot_find(txn_base(x), name);
     const int64_t commit = e == NULL ? EXPECT_ABSENT : e->commit;
 
+    if (!snapshot_allows(txn_base(x), name, err))
+        return false;
     if (match != NULL && !list_has(s, match, e, NULL))
         return error_set(
             err, ERR_PRECONDITION,
@@ -277,8 +307,9 @@ bool stored_delete(services *s, http_request *r, entry_kind kind, error *err)
 
     if (name == NULL || !stored_durability(r, &d, err))
         return false;
-    x = txn_new(s->storage, NULL, d);
-    ok = stored_find(txn_base(x), kind, name, err) != NULL && stored_expect(s, r, x, name, err);
+    x = stored_txn(s, r, d);
+    ok = stored_find_to_change(txn_base(x), kind, name, err) != NULL &&
+         stored_expect(s, r, x, name, err);
     if (ok) {
         txn_delete(x, name);
         ok = repeat_commit(r, x, &done, err);

@@ -5,11 +5,21 @@
 #include "server/routes/routes.h"
 #include "storage/storage.h"
 
+/* The present snapshot, and an empty transaction on it, as far as the caller's token reaches:
+ * handlers take them here and nowhere else, so that no route can show or change more. The caller
+ * owns them. */
+snapshot *stored_snapshot(services *s, const http_request *r);
+txn *stored_txn(services *s, const http_request *r, durability d);
+
 /* The name in the path, in normal form. NULL and ERR_NAME. */
 const char *stored_name(const http_request *r, error *err);
 
 /* The variable, or graph, of a name. NULL and ERR_NOT_FOUND with the nearest name. */
 const entry *stored_find(const snapshot *n, entry_kind kind, const char *name, error *err);
+
+/* The same of what is to be changed; ERR_FORBIDDEN if the snapshot allows no changes of it. */
+const entry *stored_find_to_change(const snapshot *n, entry_kind kind, const char *name,
+                                   error *err);
 
 /* The same of a variable, or the older version of it that ?version= names. */
 const entry *stored_find_version(const http_request *r, const snapshot *n, const char *name,
@@ -57,8 +67,8 @@ bool stored_range_holds(services *s, const http_request *r, const entry *e, cons
 /* Whether a reader has this already: If-None-Match names the entry in this form. */
 bool stored_is_known(services *s, const http_request *r, const entry *e, const char *form);
 
-/* Makes the transaction keep what If-Match and If-None-Match ask of a name. False and
- * ERR_PRECONDITION if that does not hold even now. */
+/* Makes the transaction keep what If-Match and If-None-Match ask of a name that it is to change.
+ * ERR_PRECONDITION if that does not hold even now, ERR_FORBIDDEN if it may not change it. */
 bool stored_expect(services *s, const http_request *r, txn *x, const char *name, error *err);
 
 /* Answers DELETE: the name in the path goes, with the conditions and the durability that

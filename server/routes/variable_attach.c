@@ -123,7 +123,7 @@ static bool take_header(services *s, asked *a, error *err)
 static bool attach(services *s, http_request *r, const char *name, const asked *a, durability d,
                    error *err)
 {
-    txn *x = txn_new(s->storage, NULL, d);
+    txn *x = stored_txn(s, r, d);
     commit_result done;
     const bool ok = stored_expect(s, r, x, name, err) &&
                     txn_attach(x, name, &a->file, a->dtype, &a->shape, err) &&

@@ -33,9 +33,9 @@ static bool check_object(http_request *r, const text *body, error *err)
 static bool put(services *s, http_request *r, const char *name, const text *body, durability d,
                 error *err)
 {
-    txn *x = txn_new(s->storage, NULL, d);
+    txn *x = stored_txn(s, r, d);
     commit_result done;
-    const bool ok = stored_find(txn_base(x), ENTRY_VARIABLE, name, err) != NULL &&
+    const bool ok = stored_find_to_change(txn_base(x), ENTRY_VARIABLE, name, err) != NULL &&
                     stored_expect(s, r, x, name, err) &&
                     txn_put_attributes(x, name, body->bytes, body->length, err) &&
                     repeat_commit(r, x, &done, err);
@@ -69,7 +69,7 @@ static bool answer_attributes(services *s, http_request *r, const entry *e, erro
 bool attributes_get(services *s, http_request *r, error *err)
 {
     const char *name = stored_name(r, err);
-    snapshot *n = name != NULL ? storage_snapshot(s->storage) : NULL;
+    snapshot *n = name != NULL ? stored_snapshot(s, r) : NULL;
     const entry *e = n != NULL ? stored_find(n, ENTRY_VARIABLE, name, err) : NULL;
     const bool ok = e != NULL && answer_attributes(s, r, e, err);
 

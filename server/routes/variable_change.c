@@ -211,8 +211,8 @@ static bool choose_durability(const change *c, const entry *e, durability *d, er
 static bool try_change(change *c, change_make *make, error *err)
 {
     services *s = c->services;
-    snapshot *base = storage_snapshot(s->storage);
-    const entry *found = stored_find(base, ENTRY_VARIABLE, c->name, err);
+    snapshot *base = stored_snapshot(s, c->request);
+    const entry *found = stored_find_to_change(base, ENTRY_VARIABLE, c->name, err);
     commit_result done;
     durability d;
     bool ok = found != NULL && choose_durability(c, found, &d, err);

@@ -109,7 +109,7 @@ bool variable_add_meta(services *s, const entry *e, bool with_attributes, json_w
 bool variable_answer_stored(services *s, http_request *r, const char *name,
                             const commit_result *done, error *err)
 {
-    snapshot *n = storage_snapshot(s->storage);
+    snapshot *n = stored_snapshot(s, r);
     const entry *e = snapshot_find(n, name);
     text body;
     json_writer w = json_to(&body, false);
@@ -146,7 +146,7 @@ static bool answer_meta(services *s, http_request *r, const entry *e, error *err
 bool variable_meta(services *s, http_request *r, error *err)
 {
     const char *name = stored_name(r, err);
-    snapshot *n = name != NULL ? storage_snapshot(s->storage) : NULL;
+    snapshot *n = name != NULL ? stored_snapshot(s, r) : NULL;
     const entry *e = n != NULL ? stored_find(n, ENTRY_VARIABLE, name, err) : NULL;
     const bool ok = e != NULL && answer_meta(s, r, e, err);
 
@@ -209,7 +209,7 @@ bool variable_versions(services *s, http_request *r, error *err)
 
     if (name == NULL || !stored_limit(r, &limit, err))
         return false;
-    n = storage_snapshot(s->storage);
+    n = stored_snapshot(s, r);
     e = stored_find(n, ENTRY_VARIABLE, name, err);
     if (e != NULL)
         answer_versions(r, n, e, cursor == NULL ? INT64_MAX : strtoll(cursor, NULL, 10), limit);
@@ -259,7 +259,7 @@ bool variables_list(services *s, http_request *r, error *err)
         return error_set(err, ERR_REQUEST, "Say which variables the file is to have: names=a,b.");
     if (!stored_limit(r, &limit, err))
         return false;
-    n = storage_snapshot(s->storage);
+    n = stored_snapshot(s, r);
     ok = answer_page(s, r, n, limit, err);
     snapshot_unref(n);
     return ok;

@@ -83,7 +83,7 @@ static bool answer_entry(services *s, http_request *r, const entry *e, error *er
 bool variable_get(services *s, http_request *r, error *err)
 {
     const char *name = stored_name(r, err);
-    snapshot *n = name != NULL ? storage_snapshot(s->storage) : NULL;
+    snapshot *n = name != NULL ? stored_snapshot(s, r) : NULL;
     const entry *e = n != NULL ? stored_find_version(r, n, name, err) : NULL;
     bool ok = e != NULL;
 
@@ -122,7 +122,7 @@ static bool read_form(const http_request *r, storage_form *result, error *err)
 static bool put(services *s, http_request *r, const char *name, storage_form form, durability d,
                 error *err)
 {
-    txn *x = txn_new(s->storage, NULL, d);
+    txn *x = stored_txn(s, r, d);
     commit_result done;
     const bool ok = stored_expect(s, r, x, name, err) &&
                     txn_put_tensor(x, name, wire_tensor(body_root(r)), form, err) &&

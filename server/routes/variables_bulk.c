@@ -82,7 +82,7 @@ static void answer_selection(http_request *r, const selection *x, wire_format fo
 
 bool bulk_get(services *s, http_request *r, const char *names, error *err)
 {
-    snapshot *n = storage_snapshot(s->storage);
+    snapshot *n = stored_snapshot(s, r);
     selection x = {0};
     const bool ok = select_names(s, r, n, names, &x, err);
 
@@ -139,7 +139,7 @@ bool variables_put(services *s, http_request *r, error *err)
 
     if (!stored_durability(r, &d, err))
         return false;
-    x = txn_new(s->storage, NULL, d);
+    x = stored_txn(s, r, d);
     ok = put_all(r, x, err) && repeat_commit(r, x, &done, err);
     if (ok)
         answer_stored(r, &done);

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-const char web_policy[] = "default-src 'none'; style-src 'self'; img-src 'self' data:; "
+const char web_policy[] = "default-src 'none'; style-src 'self'; script-src 'self'; "
+                          "connect-src 'self'; img-src 'self' data:; "
                           "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 static const char icon[] =

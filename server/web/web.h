@@ -1,4 +1,4 @@
-/* web -- pages for people, without scripts.
+/* web -- pages for people, and the one script that logs browsers in.
  *
  * A page is written into a text: web_begin, then content, then web_end. Whatever
  * is not a constant of ours goes in with web_add, which escapes it. Pages obey a
@@ -12,6 +12,9 @@ extern const char web_policy[];
 
 /* The style sheet at /style.css. */
 extern const char web_style[];
+
+/* The script at /page.js. */
+extern const char web_script[];
 
 /* Starts and ends a page; the title is escaped. */
 void web_begin(text *page, const char *title);

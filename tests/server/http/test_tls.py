@@ -50,8 +50,13 @@ def unsafe_starts(report, place):
                               (("--listen", "0.0.0.0:0", "--auth", "none", "--tls-cert", cert, "--tls-key", key), 2, "auth none")):
         found, errors = refused(*words)
         report.check(found == code and said in errors, f"{words}: {found} {errors}")
-    with Server("--listen", "0.0.0.0:0", "--behind", "nginx") as server:
+    with Server("--listen", "0.0.0.0:0", "--behind", "nginx", "--allow-host", "tensor.example") as server:
         report.check(server.eval("1 + 1")[0] == 200, "behind a proxy")
+        line = server.process.stdout.readline().decode()
+        report.check("http://127.0.0.1:%d/#token=" % server.port in line, f"a link that works here: {line}")
+        public = {"Host": "tensor.example", "Origin": "https://tensor.example"}
+        cookie = server.request("POST", "/v1/login", None, public)[1]["Set-Cookie"]
+        report.check("; Secure" in cookie, f"a cookie for a proxy's TLS: {cookie}")
 
 
 def requests(report, server):
@@ -75,6 +80,7 @@ def requests(report, server):
     report.check(b'"state":"done"' in stream, "a stream that sleeps")
     origin = "https://127.0.0.1:%d" % server.port
     report.check(server.request("GET", "/v1/info", None, {"Origin": origin})[0] == 200, "its own pages")
+    report.check("; Secure" in server.request("POST", "/v1/login", None, {"Origin": origin})[1]["Set-Cookie"], "its cookies")
     report.check(server.request("GET", "/v1/info", None, {"Origin": origin.replace("https", "http")})[0] == 403, "http pages")
 
 

@@ -75,8 +75,11 @@ static int set_up(void **state)
     place *p = calloc(1, sizeof *p);
 
     p->path = scratch_new();
-    p->options = (jobs_options){
-        .runner = {p, run, refuse}, .threads = 1, .jobs_max = 4, .keep_us = 3600000000};
+    p->options = (jobs_options){.runner = {p, run, refuse},
+                                .threads = 1,
+                                .jobs_max = 4,
+                                .owner_jobs_max = 2,
+                                .keep_us = 3600000000};
     open_jobs(p);
     *state = p;
     return 0;
@@ -107,10 +110,11 @@ static bool commit(void *context, txn *x, error *err)
 }
 
 /* The id of a job that was submitted, in a buffer of the caller. */
-static bool submit(place *p, const char *target, bool again, char id[32], error *err)
+static bool submit_of(place *p, const char *owner, const char *target, bool again, char id[32],
+                      error *err)
 {
     const job_header header = {"Accept", "application/json"};
-    const job_request asked = {"r1", "POST", target, &header, 1, again};
+    const job_request asked = {"r1", "POST", target, owner, &header, 1, again};
     job *j = jobs_submit(p->js, &asked, NULL, commit, NULL, err);
 
     if (j == NULL)
@@ -118,6 +122,11 @@ static bool submit(place *p, const char *target, bool again, char id[32], error 
     snprintf(id, 32, "%s", job_id(j));
     job_unref(j);
     return true;
+}
+
+static bool submit(place *p, const char *target, bool again, char id[32], error *err)
+{
+    return submit_of(p, "", target, again, id, err);
 }
 
 static job_status status_of(place *p, const char *id)
@@ -236,7 +245,7 @@ static void queued_jobs_run_after_a_restart(void **state)
     jobs_start(p->js);
     for (int i = 0; i < 3; i++)
         assert_true(becomes(p, ids[i], JOB_DONE));
-    assert_int_equal(jobs_list(p->js, NULL, found, 8), 3);
+    assert_int_equal(jobs_list(p->js, NULL, NULL, found, 8), 3);
     assert_string_equal(job_id(found[0]), ids[2]); /* the newest first */
     for (int i = 0; i < 3; i++)
         job_unref(found[i]);
@@ -290,6 +299,32 @@ static void there_is_a_limit_which_expired_jobs_do_not_count_for(void **state)
     assert_true(submit(p, "/x", true, id, &err));
 }
 
+static void owners_have_quotas_and_lists_of_their_own(void **state)
+{
+    place *p = *state;
+    error err = {0};
+    char id[32];
+    job *found[8];
+
+    assert_true(submit_of(p, "a", "/x", true, id, &err));
+    assert_true(submit_of(p, "a", "/x", true, id, &err));
+    assert_false(submit_of(p, "a", "/x", true, id, &err));
+    assert_int_equal(err.kind, ERR_JOB_QUOTA);
+    error_clear(&err);
+    assert_true(submit_of(p, "b", "/x", true, id, &err));
+    shut(p);
+    open_jobs(p);
+    assert_int_equal(jobs_list(p->js, "a", NULL, found, 8), 2);
+    assert_string_equal(job_asked(found[0])->owner, "a");
+    job_unref(found[0]);
+    job_unref(found[1]);
+    assert_int_equal(jobs_list(p->js, "b", NULL, found, 8), 1);
+    assert_string_equal(job_id(found[0]), id);
+    job_unref(found[0]);
+    assert_true(submit(p, "/x", true, id, &err));
+    assert_false(submit(p, "/x", true, id, &err)); /* all jobs have a limit, too */
+}
+
 static void answers_expire_and_jobs_are_forgotten(void **state)
 {
     place *p = *state;
@@ -326,6 +361,7 @@ int main(void)
         TEST(queued_jobs_run_after_a_restart),
         TEST(interrupted_jobs_run_again_or_fail_as_asked),
         TEST(there_is_a_limit_which_expired_jobs_do_not_count_for),
+        TEST(owners_have_quotas_and_lists_of_their_own),
         TEST(answers_expire_and_jobs_are_forgotten),
     };
 

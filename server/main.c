@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -423,6 +425,19 @@ static int serve(const config *c)
     return code;
 }
 
+/* What the process cannot do any more, nor what it starts: gain rights, or leave the data in its
+ * memory to a file when it crashes. */
+static void give_up_rights(void)
+{
+    struct rlimit core;
+
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (getrlimit(RLIMIT_CORE, &core) == 0) {
+        core.rlim_cur = 0;
+        setrlimit(RLIMIT_CORE, &core);
+    }
+}
+
 /* Keeps what requests' graphs took for the next ones: to map it anew for each costs as much as
  * to plan it. Tensors have their own memory. */
 static void keep_small_memory(void)
@@ -448,6 +463,7 @@ int main(int argc, char **argv)
     } else {
         log_set_level(log_level_of(c.log_level));
         keep_small_memory();
+        give_up_rights();
         server_memory_set_limit(c.memory_bytes_max);
         if (geteuid() == 0)
             log_message(LOG_WARN, "running as root; a user of its own would be safer");

@@ -2,6 +2,7 @@
 # make test       all tests                     make check      layers, vectorised, format, generated files
 # make SAN=1 ...  address + undefined sanitizers    make api    rewrite the generated files of api-spec/
 # make deps       install what is missing       make bench      speed, side by side with others
+# make tsan       what threads share, under ThreadSanitizer
 # make deb        build a Debian package
 # make long       values and gradients against PyTorch, drawn anew (ROUNDS=20)
 CC       = gcc
@@ -98,6 +99,13 @@ long: deps
 	@$(MAKE) -s -j2 $(OUT)/tensord
 	@TENSORD=$(OUT)/tensord /usr/bin/python3 tests/oracle/long_values.py $(or $(ROUNDS),20)
 
+# The sanitizer cannot see into OpenBLAS, whose threads are not used.
+tsan: deps
+	@$(MAKE) -s -j2 TSAN=1 build-tsan/tensord build-tsan/tests/engine/exec/tool_digest \
+	    $(patsubst %.c,build-tsan/%,$(wildcard tests/storage/test_*.c tests/server/jobs/test_*.c) \
+	    tests/derived/test_prepared.c tests/engine/base/test_log.c)
+	@tests/tsan.sh build-tsan
+
 deb: deps
 	@$(MAKE) -s -j2 $(OUT)/tensord
 	@tools/package/deb.sh $(OUT)/tensord $(OUT)
@@ -108,4 +116,4 @@ deps:
 clean:
 	rm -rf build build-san build-tsan
 
-.PHONY: all api test check run bench long deb deps clean
+.PHONY: all api test check run bench long tsan deb deps clean

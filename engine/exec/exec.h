@@ -21,6 +21,14 @@ typedef struct run_progress {
     int depth;                             /* of functions that run; the running thread's */
 } run_progress;
 
+/* Nothing is done yet, and nothing planned; others may be reading. */
+static inline void run_progress_restart(run_progress *p)
+{
+    p->steps = p->steps_done = 0;
+    p->work = p->work_done = 0;
+    p->depth = 0;
+}
+
 /* When to stop: asked at least every few milliseconds. */
 typedef struct stop_sign {
     const _Atomic int *cancelled; /* not 0: give up; NULL: never */

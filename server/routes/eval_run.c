@@ -183,7 +183,7 @@ static bool evaluate(evaluation *e, error *err)
     e->graph = graph_new(r->arena, NULL);
     e->writes = evaluation_writes(e);
     if (e->job != NULL)
-        *job_progress(e->job) = (run_progress){0};
+        run_progress_restart(job_progress(e->job));
     bindings_init_take(&e->bindings, e->services, r->arena,
                        stored_txn(e->services, r, levels[e->asked.durability]),
                        e->stored_name != NULL ? &e->asked.feeds : &e->asked.inputs,

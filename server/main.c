@@ -294,13 +294,14 @@ static const char *called_here(const char *address)
     return strcmp(address, "::") == 0 ? "::1" : address;
 }
 
-/* Adds the line with a link for browsers, if they need one. */
+/* Adds the line with a link for browsers, if they need one; not to a journal, where others read
+ * it (tensord login prints one). */
 static bool add_login_line(const config *c, const char *url, text *to, error *err)
 {
     text link;
     bool ok;
 
-    if (is_unix(url) || strcmp(c->auth, "token") != 0)
+    if (is_unix(url) || strcmp(c->auth, "token") != 0 || getenv("JOURNAL_STREAM") != NULL)
         return true;
     text_init(&link);
     ok = auth_add_link(c->data, url, &link, err);

@@ -17,6 +17,8 @@ void cors_preflight(http_request *r, const char *methods)
                   "If-Range, Last-Event-ID, Prefer, Range, Tensor-Dtype, Tensor-Shape, "
                   "traceparent");
     answer_header(r, "Access-Control-Max-Age", "600");
+    if (http_header(r, "Access-Control-Request-Private-Network") != NULL)
+        answer_header(r, "Access-Control-Allow-Private-Network", "true");
 }
 
 bool cors_options(services *s, http_request *r, error *err)

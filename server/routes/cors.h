@@ -9,7 +9,8 @@
 /* Lets the page read the answer, and those of its headers that are ours. */
 void cors_allow(http_request *r, const char *origin);
 
-/* Tells the page which methods it may use, with commas between, and which headers. */
+/* Tells the page which methods it may use, with commas between, and which headers; and the browser
+ * of a page from the internet, if it asks, that the server is meant to be reached here. */
 void cors_preflight(http_request *r, const char *methods);
 
 /* Answers OPTIONS. */

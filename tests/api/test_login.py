@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,17 @@ def a_link_is_swapped_once_for_a_cookie(report, server):
     status, found, _ = by_cookie(server, cookie, "POST", "/v1/logout", **{"X-Tensord": "1"})
     report.check(status == 204 and "Max-Age=0" in found["Set-Cookie"], f"{found}")
     report.check(by_cookie(server, cookie)[0] == 401, "after logging out")
+
+
+def a_journal_gets_no_link(report):
+    os.environ["JOURNAL_STREAM"] = "8:1"
+    with Server() as server:
+        del os.environ["JOURNAL_STREAM"]
+        report.check(not os.path.exists(os.path.join(server.data, "login")), "a link was made")
+        report.check(code_of(tensord(server, "login").stdout) != "", "tensord login")
+        server.process.send_signal(signal.SIGTERM)
+        report.check(server.process.stdout.read() == b"", "a line was written")
+        server.process.wait(timeout=60)
 
 
 def a_code_ends_after_ten_minutes(report, server):
@@ -136,9 +148,14 @@ def a_preflight_is_answered_for_pages_of_the_list(report, server):
     report.check({"authorization", "content-type", "if-match", "idempotency-key", "prefer"} <= headers, f"{headers}")
     report.check("x-tensord" not in headers, "the header of cookies is not for pages elsewhere")
     report.check("Access-Control-Allow-Credentials" not in found and "*" not in str(found.values()), f"{found}")
+    report.check("Access-Control-Allow-Private-Network" not in found, "what was not asked for")
+    network = {"Access-Control-Request-Private-Network": "true"}
+    found = server.request("OPTIONS", "/v1/variables/x", None, {**asks, **network})[1]
+    report.check(found["Access-Control-Allow-Private-Network"] == "true", "from the internet to this machine")
+    asks.update(network)
     for origin in ("http://app.example", APP + ".evil", APP + ":8443", "https://APP.example", "null", "*", APP + "/"):
         status, found, _ = server.request("OPTIONS", "/v1/variables/x", None, {**asks, "Origin": origin})
-        report.check(status == 403 and "Access-Control-Allow-Origin" not in found, f"{origin}: {status}")
+        report.check(status == 403 and not any(key.startswith("Access-Control") for key in found), f"{origin}: {status}")
     status, found, _ = server.request("OPTIONS", "/v1/variables/x", None, {"Authorization": ""})
     report.check(status == 204 and "OPTIONS" in found["Allow"] and "Access-Control-Allow-Methods" not in found, f"{found}")
     report.check(server.request("OPTIONS", "/v1/nowhere", None, asks)[0] in (401, 404), "of nothing")
@@ -159,6 +176,7 @@ def main():
                      a_session_is_not_kept_with_an_idempotency_key, pages_bring_one_script_of_their_own,
                      pages_of_the_list_may_use_a_token, a_preflight_is_answered_for_pages_of_the_list):
             test(report, server)
+    a_journal_gets_no_link(report)
     what_is_no_origin_is_refused_at_the_start(report)
     return report.end()
 

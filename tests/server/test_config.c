@@ -11,13 +11,13 @@
 
 #include "server/config.h"
 
-/* Loads what a command line of up to eight words says. */
+/* Loads what a command line of up to ten words says. */
 static bool load(config *c, error *err, const char *const words[])
 {
-    char *argv[10] = {(char *)(uintptr_t) "tensord"};
+    char *argv[12] = {(char *)(uintptr_t) "tensord"};
     int argc = 1;
 
-    while (words[argc - 1] != NULL && argc < 9) {
+    while (words[argc - 1] != NULL && argc < 11) {
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
         argc++;
     }
@@ -194,6 +194,24 @@ static void commands_are_told_apart(void **state)
     config_clear(&c);
 }
 
+static void flags_of_tokens_are_of_that_command_alone(void **state)
+{
+    config c;
+    error err;
+
+    (void)state;
+    assert_true(LOAD(&c, &err, "token", "create", "x", "read", "--prefix", "a_", "--prefix=b_",
+                     "--expires", "30d"));
+    assert_string_equal(c.operands[2], "read");
+    assert_string_equal(c.prefixes, "a_,b_");
+    assert_string_equal(c.expires, "30d");
+    config_clear(&c);
+    assert_false(LOAD(&c, &err, "token", "create", "x", "--prefix"));
+    config_clear(&c);
+    assert_false(LOAD(&c, &err, "serve", "--prefix", "a_"));
+    config_clear(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +223,7 @@ int main(void)
         cmocka_unit_test_setup(faults_are_told, no_files),
         cmocka_unit_test_setup(file_faults_name_the_line, no_files),
         cmocka_unit_test_setup(commands_are_told_apart, no_files),
+        cmocka_unit_test_setup(flags_of_tokens_are_of_that_command_alone, no_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,19 +191,15 @@ static watched *watched_of(struct MHD_Connection *connection)
     return info->socket_context;
 }
 
-/* A request line is here: the exchange begins. What was on its way when its connection was cut
- * is not looked at. */
+/* A request line is here: the exchange begins. */
 static void *on_target(void *state, const char *target, struct MHD_Connection *connection)
 {
     http_server *s = state;
-    watched *c = watched_of(connection);
-    exchange *x = watch_was_cut(s->watch, c) ? NULL : exchange_new(s, target);
+    exchange *x = exchange_new(s, target);
 
-    if (x == NULL)
-        return NULL;
     s->requests++;
     x->connection = connection;
-    x->watched = c;
+    x->watched = watched_of(connection);
     watch_stage(s->watch, x->watched, x, STAGE_HEADERS);
     return x;
 }

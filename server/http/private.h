@@ -149,7 +149,6 @@ bool watch_too_many(watch *w, const watched *c);
 
 /* Sends bytes past the library and shuts the connection down. */
 void watch_cut(watch *w, watched *c, const text *last_words);
-bool watch_was_cut(watch *w, const watched *c);
 
 /* Cancels every request. */
 void watch_cancel_all(watch *w);

@@ -60,16 +60,6 @@ void watch_cut(watch *w, watched *c, const text *last_words)
     pthread_mutex_unlock(&w->lock);
 }
 
-bool watch_was_cut(watch *w, const watched *c)
-{
-    bool was_cut;
-
-    pthread_mutex_lock(&w->lock);
-    was_cut = c->cut;
-    pthread_mutex_unlock(&w->lock);
-    return was_cut;
-}
-
 /* A late connection is told so if it has said what it wants. */
 static void cut_late(watched *c)
 {

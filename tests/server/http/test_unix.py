@@ -48,22 +48,27 @@ s.settimeout(30)
 s.connect(sys.argv[1])
 try:
     s.sendall(b"PUT /v1/variables/taken HTTP/1.1\\r\\nHost: x\\r\\nContent-Type: application/json\\r\\nContent-Length: 1\\r\\n\\r\\n1")
+    print("sent", flush=True)
     print(len(s.recv(1000)))
 except OSError:
     print(0)
 """
 
 
-def another_user_is_not_answered(report, place, path):
-    """Even if the socket lets him connect."""
+def another_user_is_not_answered(report, place, path, server):
+    """Even if the socket lets him connect, and all that he says is there before the server looks."""
     if os.geteuid() != 0:
         print("SKIPPED: another user on the socket (only root can be one)")
         return
     os.chmod(place, 0o755)
     os.chmod(path, 0o666)
     for user, answered in ((65534, False), (0, True)):
-        p = subprocess.run(["/usr/bin/python3", "-c", STRANGER, path], user=user, capture_output=True, text=True, timeout=60)
-        report.check(p.returncode == 0 and (int(p.stdout) > 0) == answered, f"user {user}: {p}")
+        server.send_signal(signal.SIGSTOP)
+        p = subprocess.Popen(["/usr/bin/python3", "-c", STRANGER, path], user=user, stdout=subprocess.PIPE, text=True)
+        report.check(p.stdout.readline() == "sent\n", f"user {user} could not send")
+        server.send_signal(signal.SIGCONT)
+        said = p.stdout.read()
+        report.check(p.wait(timeout=60) == 0 and (int(said) > 0) == answered, f"user {user}: {said}")
         c = Connection(path)
         c.request("GET", "/v1/variables/taken")
         report.check((c.getresponse().status == 200) == answered, f"what user {user} asked for")
@@ -89,7 +94,7 @@ def main():
             report.check(again.returncode == 1 and "cannot listen" in again.stderr, f"where one listens: {again}")
             report.check(evaluate(path)[0] == 200, "the first one goes on")
             if end == signal.SIGKILL:
-                another_user_is_not_answered(report, place, path)
+                another_user_is_not_answered(report, place, path, p)
             p.send_signal(end)
             p.wait(timeout=30)
             report.check(os.path.exists(path) == (end == signal.SIGKILL), "the socket after %s" % end)

@@ -29,6 +29,19 @@ static ssize_t read_file(const char *path, char *to, size_t room)
     return n;
 }
 
+/* Gives what root writes to the owner of the directory, as whom the server runs. */
+static bool give_to_owner(int fd, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char directory[PATH_MAX];
+    struct stat found;
+
+    if (geteuid() != 0 || slash == NULL)
+        return true;
+    snprintf(directory, sizeof directory, "%.*s/", (int)(slash - path), path);
+    return stat(directory, &found) == 0 && fchown(fd, found.st_uid, found.st_gid) == 0;
+}
+
 /* Writes a file of mode 0600 under another name and moves it into place, so
  * that nobody ever reads half of it. */
 bool token_write_file(const char *path, const char *bytes, error *err)
@@ -43,7 +56,8 @@ bool token_write_file(const char *path, const char *bytes, error *err)
     fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return failed(partial, err);
-    ok = fchmod(fd, 0600) == 0 && write(fd, bytes, n) == (ssize_t)n && fsync(fd) == 0;
+    ok = give_to_owner(fd, path) && fchmod(fd, 0600) == 0 && write(fd, bytes, n) == (ssize_t)n &&
+         fsync(fd) == 0;
     ok = close(fd) == 0 && ok && rename(partial, path) == 0;
     return ok || failed(path, err);
 }

@@ -48,11 +48,28 @@ def its_files_are_the_owners_alone(report, data):
     report.check({"token", "tokens", "curl", "login", "url"} <= set(os.listdir(data)), "the files there are")
 
 
+def what_root_writes_is_the_servers(report, data):
+    """Tokens and links that root makes for a server that runs as another user."""
+    if os.geteuid() != 0:
+        print("SKIPPED: a server of another user (only root can start one)")
+        return
+    owner = 65534
+    for place, folders, files in os.walk(data):
+        for name in [place] + [os.path.join(place, name) for name in files]:
+            os.chown(name, owner, owner)
+    for words in (["token", "create", "y", "read"], ["login"]):
+        subprocess.run([TENSORD, *words, "--data", data], check=True, capture_output=True, timeout=60)
+    for name in ("tokens", "login"):
+        found = os.stat(os.path.join(data, name))
+        report.check(found.st_uid == owner and found.st_mode & 0o777 == 0o600, f"{name}: {found}")
+
+
 def main():
     report = Report()
     place = tempfile.mkdtemp(prefix="tensord-test-")
     try:
-        for test in (it_goes_on_when_told_to_read_tokens_again, it_gives_up_rights_and_leaves_no_core, its_files_are_the_owners_alone):
+        for test in (it_goes_on_when_told_to_read_tokens_again, it_gives_up_rights_and_leaves_no_core, its_files_are_the_owners_alone,
+                     what_root_writes_is_the_servers):
             test(report, os.path.join(place, "data"))
     finally:
         shutil.rmtree(place)

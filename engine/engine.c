@@ -62,17 +62,41 @@ static bool check_results(const evaluation *e, const graph *g, error *err)
     return true;
 }
 
+/* What the evaluation would hold at its peak. */
+static int64_t peak_of(const evaluation *e, const plan *p)
+{
+    int64_t peak;
+
+    return __builtin_add_overflow(e->budget->used, p->peak, &peak) ? INT64_MAX : peak;
+}
+
+static bool fits(const evaluation *e, const plan *p)
+{
+    return peak_of(e, p) <= e->options->limits.peak_bytes;
+}
+
+static bool refuse_peak(const evaluation *e, const plan *p, error *err)
+{
+    const int64_t peak = peak_of(e, p), limit = e->options->limits.peak_bytes;
+    text why;
+
+    text_init(&why);
+    plan_explain_peak(p, &why);
+    error_set_limit(err, ERR_PLAN_MEMORY, limit, peak,
+                    "the evaluation would need %" PRId64 " bytes at once, above the limit of "
+                    "%" PRId64 "%s%s%s",
+                    peak, limit, why.length > 0 ? ": " : "", why.length > 0 ? why.bytes : "",
+                    why.length > 0 ? "; compute it for parts of the data, such as slices" : "");
+    text_clear(&why);
+    return false;
+}
+
 static bool check_plan(const evaluation *e, const plan *p, error *err)
 {
     const engine_limits *limits = &e->options->limits;
-    const int64_t used = e->budget->used;
-    int64_t peak;
 
-    if (__builtin_add_overflow(used, p->peak, &peak) || peak > limits->peak_bytes)
-        return error_set_limit(err, ERR_PLAN_MEMORY, limits->peak_bytes, peak,
-                               "the evaluation would need %" PRId64
-                               " bytes at once, above the limit of %" PRId64,
-                               peak, limits->peak_bytes);
+    if (!fits(e, p))
+        return refuse_peak(e, p, err);
     if (e->stats->work + p->work > limits->work)
         return error_set_limit(err, ERR_WORK, (int64_t)limits->work,
                                (int64_t)(e->stats->work + p->work),
@@ -142,7 +166,7 @@ static bool run_plan(evaluation *e, const graph *g, const plan *p, tensor *outpu
         return false;
     count_plan(e->stats, g, p, base);
     announce_plan(e->stop->progress, p);
-    ok = exec_run(p, inputs, e->budget, e->stop, outputs, &notes, err);
+    ok = exec_run_to(p, inputs, e->budget, e->stop, e->options->sinks, outputs, &notes, err);
     release_tensors(inputs, g->input_count);
     if (base + p->peak + notes.extra_peak > e->stats->peak_bytes)
         e->stats->peak_bytes = base + p->peak + notes.extra_peak;
@@ -151,15 +175,65 @@ static bool run_plan(evaluation *e, const graph *g, const plan *p, tensor *outpu
     return ok;
 }
 
-/* Plans and runs a graph whose shapes are known. */
-static bool run_stage(evaluation *e, const graph *g, tensor *outputs, error *err)
-{
-    const int64_t start = clock_us();
-    const plan *p = check_results(e, g, err) ? plan_new(g, pool_threads(), e->arena, err) : NULL;
+/* ---- Streams
+ * -------------------------------------------------------------------------------------- */
 
-    if (p == NULL || !check_plan(e, p, err))
+/* By output of g, whether somebody takes it; NULL if nobody takes any. */
+static const bool *taken_outputs(const evaluation *e, const graph *g)
+{
+    const sink *sinks = e->options->sinks;
+    bool *taken = sinks == NULL ? NULL : arena_array(e->arena, (size_t)g->output_count + 1, 1);
+
+    for (int i = 0; sinks != NULL && i < g->output_count; i++)
+        taken[i] = sinks[i].open != NULL;
+    return taken;
+}
+
+static bool any_large(const graph *g, const bool *taken)
+{
+    for (int i = 0; taken != NULL && i < g->output_count; i++) {
+        const type *t = value_type(g->outputs[i]);
+
+        if (taken[i] && shape_size(&t->shape) >= plan_large_bytes() / (int64_t)dtype_size(t->dtype))
+            return true;
+    }
+    return false;
+}
+
+/* A streaming plan for *g, or, if that does not fit and another does, for a graph that then
+ * stands in its place, to be released. */
+static const plan *plan_streamed(const evaluation *e, const graph **g, graph **made, error *err)
+{
+    const plan *p = plan_new_streamed(*g, pool_threads(), taken_outputs(e, *g), e->arena, err);
+    const plan *other = NULL;
+    error ignored = {0};
+
+    *made = p == NULL || fits(e, p) ? NULL : plan_apart(*g, e->arena);
+    if (*made != NULL)
+        other =
+            plan_new_streamed(*made, pool_threads(), taken_outputs(e, *made), e->arena, &ignored);
+    if (other == NULL || !fits(e, other))
+        return p;
+    *g = *made;
+    return other;
+}
+
+/* A plan that streams where that is needed to stay within the limit, or spares making a large
+ * output before it is taken. */
+static const plan *plan_stage(const evaluation *e, const graph **g, graph **made, error *err)
+{
+    const plan *whole = plan_new(*g, pool_threads(), e->arena, err), *streamed;
+
+    if (whole == NULL || (fits(e, whole) && !any_large(*g, taken_outputs(e, *g))))
+        return whole;
+    streamed = plan_streamed(e, g, made, err);
+    return streamed == NULL || streamed->peak <= whole->peak ? streamed : whole;
+}
+
+static bool run_planned(evaluation *e, const graph *g, const plan *p, tensor *outputs, error *err)
+{
+    if (!check_plan(e, p, err))
         return false;
-    e->stats->plan_us += clock_us() - start;
     if (!e->options->dry_run)
         return run_plan(e, g, p, outputs, err);
     count_plan(e->stats, g, p, e->budget->used);
@@ -169,6 +243,21 @@ static bool run_stage(evaluation *e, const graph *g, tensor *outputs, error *err
         outputs[i] = (tensor){.dtype = t->dtype, .shape = t->shape};
     }
     return true;
+}
+
+/* Plans and runs a graph whose shapes are known. */
+static bool run_stage(evaluation *e, const graph *g, tensor *outputs, error *err)
+{
+    const int64_t start = clock_us();
+    graph *made = NULL;
+    const plan *p = check_results(e, g, err) ? plan_stage(e, &g, &made, err) : NULL;
+    bool ok;
+
+    e->stats->plan_us += clock_us() - start;
+    ok = p != NULL && run_planned(e, g, p, outputs, err);
+    if (made != NULL)
+        graph_release(made);
+    return ok;
 }
 
 /* ---- Stages
@@ -363,6 +452,7 @@ static graph *next_stage(evaluation *e, const graph *g, const stage *s, const bo
     tensor *values;
 
     staged.limits.result_bytes = 0; /* these are no results */
+    staged.sinks = NULL;
     e->options = &staged;
     values = arena_array(e->arena, (size_t)part->output_count + 1, sizeof *values);
     if (!error_is_set(err) && part->output_count == 0 && !any_fixed(g, s))
@@ -388,6 +478,7 @@ static bool run_dry(evaluation *e, const graph *g, const stage *s, const bool *n
     bool ok;
 
     staged.limits.result_bytes = 0;
+    staged.sinks = NULL;
     e->options = &staged;
     ok = !error_is_set(err) && run_stage(e, part, values, err);
     graph_release(part);
@@ -506,6 +597,13 @@ static bool run_prepared(evaluation *e, const prepared *kept, tensor *outputs, e
     return check_results(e, g, err) && check_plan(e, p, err) && run_plan(e, g, p, outputs, err);
 }
 
+/* Whether a kept plan, which does not stream, is as good as a new one. */
+static bool is_fitting(const evaluation *e, const prepared *kept)
+{
+    return fits(e, prepared_plan(kept)) &&
+           !any_large(prepared_graph(kept), taken_outputs(e, prepared_graph(kept)));
+}
+
 bool engine_run(const graph *g, const tensor *inputs, const engine_options *options, budget *b,
                 const stop_sign *stop, tensor *outputs, engine_stats *stats, error *err)
 {
@@ -518,7 +616,8 @@ bool engine_run(const graph *g, const tensor *inputs, const engine_options *opti
     stats->peak_bytes = b->used;
     kept = prepared_find(g, options);
     stats->plan_us = clock_us() - start;
-    ok = kept != NULL ? run_prepared(&e, kept, outputs, err) : run_anew(&e, g, outputs, err);
+    ok = kept != NULL && is_fitting(&e, kept) ? run_prepared(&e, kept, outputs, err)
+                                              : run_anew(&e, g, outputs, err);
     prepared_release(kept);
     arena_free(e.arena);
     return ok;

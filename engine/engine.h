@@ -22,6 +22,9 @@ typedef struct engine_limits {
 
 typedef struct engine_options {
     engine_limits limits;
+    /* By output: who takes it piece by piece if it is large, rather than having it in outputs
+     * (then with its type and no buffer); no open: nobody. NULL: nobody takes any. */
+    const sink *sinks;
     bool strict;   /* no rewrite that may change rounding */
     bool optimize; /* otherwise only what must be done to run */
     bool dry_run;  /* plans the first stage and runs nothing */

@@ -91,6 +91,7 @@ static bool call(const loop *l, int function, const tensor *arguments, tensor *o
     bool ok;
 
     options.limits.result_bytes = 0; /* these are no results */
+    options.sinks = NULL;
     ok = !error_is_set(err) &&
          engine_run(g, given, &options, l->budget, l->stop, outputs, &stats, err);
     if (ok && !add_stats(l, &stats, err)) {

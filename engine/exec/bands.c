@@ -10,7 +10,7 @@ typedef struct band_run {
     const machine *machines;
     char *scratch;
     watch *watch;
-    int64_t task_rows;
+    int64_t from, to, task_rows;
 } band_run;
 
 /* Where a thread has the rows of a slot, as if all rows before its block were there too;
@@ -68,7 +68,7 @@ static ahead rows_ahead(const band_run *r, int64_t first, int64_t end)
 static void run_block(const band_run *r, char *scratch, int64_t from, int64_t to)
 {
     const int64_t next = to + r->band->block;
-    ahead coming = rows_ahead(r, to, next < r->band->rows ? next : r->band->rows);
+    ahead coming = rows_ahead(r, to, next < r->to ? next : r->to);
 
     for (int k = 0; k < r->band->steps; k++) {
         machine m = machine_of_block(r, k, scratch, from);
@@ -86,9 +86,9 @@ static void run_block(const band_run *r, char *scratch, int64_t from, int64_t to
 static void run_rows(void *context, int64_t task, int lane)
 {
     const band_run *r = context;
-    const int64_t rows = r->band->rows, block = r->band->block;
-    const int64_t first = task * r->task_rows;
-    const int64_t end = first + r->task_rows < rows ? first + r->task_rows : rows;
+    const int64_t block = r->band->block;
+    const int64_t first = r->from + task * r->task_rows;
+    const int64_t end = first + r->task_rows < r->to ? first + r->task_rows : r->to;
     char *scratch = r->scratch + (size_t)lane * r->band->thread_scratch;
 
     if (watch_stops(r->watch))
@@ -100,12 +100,13 @@ static void run_rows(void *context, int64_t task, int lane)
     watch_note(r->watch);
 }
 
-bool band_run_tasks(const plan *p, const band *b, const machine *machines, char *scratch, watch *w)
+bool band_run_tasks(const plan *p, const band *b, const machine *machines, char *scratch, watch *w,
+                    int64_t from, int64_t to)
 {
     const int64_t wanted = TASK_ELEMENTS / (b->row_elements > 0 ? b->row_elements : 1);
     const int64_t blocks = wanted / b->block > 0 ? wanted / b->block : 1;
-    band_run r = {p, b, machines, scratch, w, blocks * b->block};
+    band_run r = {p, b, machines, scratch, w, from, to, blocks * b->block};
 
-    pool_run((b->rows + r.task_rows - 1) / r.task_rows, run_rows, &r);
+    pool_run((to - from + r.task_rows - 1) / r.task_rows, run_rows, &r);
     return !w->stopped;
 }

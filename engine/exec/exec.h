@@ -5,8 +5,8 @@
  * request's budget when a step makes them and go back after their last use, exactly
  * as planned.
  *
- * Reading order: exec.h, pool.h, machine.h, tiles.c, folds.c, bands.c, runner.h, run.c, control.c.
- */
+ * Reading order: exec.h, pool.h, machine.h, tiles.c, folds.c, bands.c, runner.h, run.c, streams.c,
+ * control.c. */
 #pragma once
 
 #include <stdatomic.h>
@@ -52,11 +52,25 @@ typedef struct run_notes {
     int64_t extra_peak; /* bytes above plan.peak: results whose size values decided */
 } run_notes;
 
+/* Who takes an output piece by piece, so that it need not be in memory whole. */
+typedef struct sink {
+    /* Told of the output's type and shape before anything runs. */
+    bool (*open)(void *context, dtype t, const shape *s, error *err);
+    /* The next n bytes in C order; called by one thread at a time. */
+    bool (*write)(void *context, const void *bytes, size_t n, error *err);
+    void *context;
+} sink;
+
 /* Runs p on inputs (dense, of the graph's types) and sets outputs, each holding one
  * reference for the caller. On an error nothing is held. Thread-safe for different
  * budgets; p is only read. */
 bool exec_run(const plan *p, const tensor *inputs, budget *b, const stop_sign *stop,
               tensor *outputs, run_notes *notes, error *err);
+
+/* Likewise; what the plan gives away goes to the sinks (by output), and has a type and no buffer
+ * among the outputs. */
+bool exec_run_to(const plan *p, const tensor *inputs, budget *b, const stop_sign *stop,
+                 const sink *sinks, tensor *outputs, run_notes *notes, error *err);
 
 /* Stops nothing, starts the workers and prepares the libraries; called once at start. */
 void exec_init(int threads);

@@ -32,9 +32,10 @@ typedef struct machine {
 /* Runs all tasks. False, with the watch's err set, if stopped. */
 bool machine_run_tasks(machine *m);
 
-/* Runs a band; machines: of its steps, with all memory that is not local; scratch: of all
- * threads. False, with the watch's err set, if stopped. */
-bool band_run_tasks(const plan *p, const band *b, const machine *machines, char *scratch, watch *w);
+/* Runs the rows [from, to) of a band; machines: of its steps, with all memory that is not local;
+ * scratch: of all threads. False, with the watch's err set, if stopped. */
+bool band_run_tasks(const plan *p, const band *b, const machine *machines, char *scratch, watch *w,
+                    int64_t from, int64_t to);
 
 /* ---- One thread's work on one task --------------------------------------------------- */
 

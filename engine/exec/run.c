@@ -47,7 +47,7 @@ static int64_t slot_offset(const runner *r, int index)
     return r->offsets[s->index];
 }
 
-static char *slot_bytes(const runner *r, int index)
+char *runner_bytes(const runner *r, int index)
 {
     return (char *)buffer_bytes(slot_buffer(r, index)) + slot_offset(r, index);
 }
@@ -93,8 +93,7 @@ static bool is_local(const runner *r, int index)
 
 /* ---- Tile programs ---------------------------------------------------------------------- */
 
-/* Binds a step's program to its slots, whose buffers are made unless a band keeps them. */
-static bool bind_machine(runner *r, const step *s, machine *m, watch *w, error *err)
+bool runner_bind(runner *r, const step *s, machine *m, watch *w, error *err)
 {
     const tile_program *p = s->tiles;
 
@@ -106,11 +105,11 @@ static bool bind_machine(runner *r, const step *s, machine *m, watch *w, error *
             continue;
         if (!runner_make(r, p->outputs[i].slot, err))
             return false;
-        m->output[i] = slot_bytes(r, p->outputs[i].slot);
+        m->output[i] = runner_bytes(r, p->outputs[i].slot);
     }
     for (int i = 0; i < p->leaf_count; i++)
         if (!is_local(r, p->leaves[i].slot))
-            m->leaf[i] = slot_bytes(r, p->leaves[i].slot);
+            m->leaf[i] = runner_bytes(r, p->leaves[i].slot);
     fold_prepare(m);
     return true;
 }
@@ -124,15 +123,16 @@ static bool run_tile_steps(runner *r, const step *s, int count, error *err)
     bool ok;
 
     for (int i = 0; i < count; i++)
-        if (!bind_machine(r, &s[i], &machines[i], &w, err))
+        if (!runner_bind(r, &s[i], &machines[i], &w, err))
             return false;
     scratch = buffer_new(r->budget, (size_t)s->scratch, err);
     if (scratch == NULL)
         return false;
     machines->scratch = buffer_bytes(scratch);
     machines->shared = machines->scratch + machines->thread_scratch * (size_t)r->plan->threads;
-    ok = s->band != NULL ? band_run_tasks(r->plan, s->band, machines, machines->scratch, &w)
-                         : machine_run_tasks(machines);
+    ok = s->band != NULL
+             ? band_run_tasks(r->plan, s->band, machines, machines->scratch, &w, 0, s->band->rows)
+             : machine_run_tasks(machines);
     buffer_unref(scratch);
     r->notes->flags |= w.flags;
     if (!ok)
@@ -220,30 +220,49 @@ static void note_extra(runner *r)
         r->notes->extra_peak = above;
 }
 
-static bool run_op_step(runner *r, const step *s, error *err)
+static op_run op_run_of(runner *r, const step *s, tensor *inputs, tensor *outputs)
+{
+    return (op_run){.op = s->node->op,
+                    .count = s->input_count,
+                    .inputs = inputs,
+                    .attrs = s->node->attrs,
+                    .outputs = outputs,
+                    .budget = r->budget,
+                    .arena = r->arena,
+                    .stopped = run_stopped,
+                    .parallel = run_parallel,
+                    .machine = r};
+}
+
+static tensor *op_inputs(runner *r, const step *s)
 {
     tensor *inputs = arena_array(r->arena, (size_t)s->input_count + 1, sizeof *inputs);
-    tensor *outputs = arena_array(r->arena, (size_t)s->output_count + 1, sizeof *outputs);
-    op_run run = {.op = s->node->op,
-                  .count = s->input_count,
-                  .inputs = inputs,
-                  .attrs = s->node->attrs,
-                  .outputs = outputs,
-                  .budget = r->budget,
-                  .arena = r->arena,
-                  .stopped = run_stopped,
-                  .parallel = run_parallel,
-                  .machine = r};
-    bool ok;
 
     for (int i = 0; i < s->input_count; i++)
         if (s->inputs[i].slot != NO_SLOT)
             inputs[i] = runner_tensor(r, &s->inputs[i]);
+    return inputs;
+}
+
+static bool call_operation(runner *r, op_run *run, error *err)
+{
+    bool ok;
+
+    kernel_flags = 0;
+    ok = run->op->run(run, err);
+    r->notes->flags |= kernel_flags;
+    return ok;
+}
+
+static bool run_op_step(runner *r, const step *s, error *err)
+{
+    tensor *outputs = arena_array(r->arena, (size_t)s->output_count + 1, sizeof *outputs);
+    op_run run = op_run_of(r, s, op_inputs(r, s), outputs);
+    bool ok;
+
     if (!make_outputs(r, s, outputs, err))
         return false;
-    kernel_flags = 0;
-    ok = run.op->run(&run, err);
-    r->notes->flags |= kernel_flags;
+    ok = call_operation(r, &run, err);
     for (int i = 0; i < s->output_count; i++)
         if (!shape_is_known(&s->output_types[i].shape) && outputs[i].buf != NULL) {
             runner_adopt_take(r, s->outputs[i], &outputs[i]);
@@ -252,11 +271,55 @@ static bool run_op_step(runner *r, const step *s, error *err)
     return ok;
 }
 
+/* ---- Rows of one operation ----------------------------------------------------------------- */
+
+size_t runner_row_bytes(const step *s, int64_t rows)
+{
+    const type *t = s->output_types;
+
+    return (size_t)(shape_size(&t->shape) / rows) * dtype_size(t->dtype);
+}
+
+/* Makes t some of its rows, or of those of t flattened. */
+static void take_rows(tensor *t, const rows_of_run *rows)
+{
+    const int64_t width = tensor_size(t) / rows->whole;
+
+    if (t->shape.rank > 0 && t->shape.length[0] == rows->whole) {
+        t->offset += rows->from * t->strides[0];
+        t->shape.length[0] = rows->to - rows->from;
+    } else {
+        t->offset += rows->from * width;
+        t->shape = (shape){.rank = 1, .length = {(rows->to - rows->from) * width}};
+        t->strides[0] = 1;
+    }
+    t->offset -= rows->read_before / (int64_t)dtype_size(t->dtype);
+}
+
+bool runner_run_rows(runner *r, const step *s, const rows_of_run *rows, error *err)
+{
+    const type *made = s->output_types;
+    tensor *inputs = op_inputs(r, s), output;
+    op_run run = op_run_of(r, s, inputs, &output);
+    shape part = made->shape;
+
+    part.length[0] = rows->to - rows->from;
+    tensor_wrap_take(&output, slot_buffer(r, s->outputs[0]), made->dtype, &part);
+    output.offset =
+        (rows->made - (char *)buffer_bytes(output.buf)) / (int64_t)dtype_size(made->dtype);
+    take_rows(&inputs[0], rows);
+    run.whole_rows = rows->whole;
+    run.before = rows->before;
+    return call_operation(r, &run, err);
+}
+
 /* ---- Plans --------------------------------------------------------------------------------------
  */
 
 static bool run_step(runner *r, const step *s, error *err)
 {
+    if (s->stream != NULL)
+        return run_stream(r, s, err);
     switch (s->kind) {
     case STEP_TILES:
         return run_tile_steps(r, s, steps_of_band(s), err);
@@ -278,7 +341,7 @@ static bool run_watched(runner *r, const step *s, error *err)
 {
     run_progress *p = r->stop->progress;
     const int64_t before = p == NULL ? 0 : p->work_done;
-    const int count = steps_of_band(s);
+    const int count = plan_steps_together(s);
     double work = 0;
 
     if (p == NULL)
@@ -297,7 +360,7 @@ static bool run_watched(runner *r, const step *s, error *err)
 static bool run_steps(runner *r, error *err)
 {
     for (int i = 0; i < r->plan->step_count; i++) {
-        const int last = i + steps_of_band(&r->plan->steps[i]) - 1;
+        const int last = i + plan_steps_together(&r->plan->steps[i]) - 1;
 
         if (stop_asked(r->stop, err) || !run_watched(r, &r->plan->steps[i], err))
             return false;
@@ -312,23 +375,55 @@ static bool run_steps(runner *r, error *err)
     return true;
 }
 
-bool exec_run(const plan *p, const tensor *inputs, budget *b, const stop_sign *stop,
-              tensor *outputs, run_notes *notes, error *err)
+/* Tells those who take outputs what is to come. */
+static bool open_sinks(const plan *p, const sink *sinks, error *err)
+{
+    for (int i = 0; i < p->output_count; i++)
+        if (plan_output_is_taken(p, i) &&
+            !sinks[i].open(sinks[i].context, p->outputs[i].dtype, &p->outputs[i].shape, err))
+            return false;
+    return true;
+}
+
+static tensor output_of(const runner *r, int i)
+{
+    const layout *l = &r->plan->outputs[i];
+    tensor t;
+
+    if (plan_output_is_taken(r->plan, i))
+        return (tensor){.dtype = l->dtype, .shape = l->shape};
+    t = runner_tensor(r, l);
+    tensor_ref(&t);
+    return t;
+}
+
+bool exec_run_to(const plan *p, const tensor *inputs, budget *b, const stop_sign *stop,
+                 const sink *sinks, tensor *outputs, run_notes *notes, error *err)
 {
     arena *a = arena_new();
-    runner r = {.plan = p, .inputs = inputs, .budget = b, .stop = stop, .notes = notes, .arena = a};
+    runner r = {.plan = p,
+                .inputs = inputs,
+                .budget = b,
+                .stop = stop,
+                .notes = notes,
+                .arena = a,
+                .sinks = sinks};
     bool ok;
 
     r.buffers = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.buffers);
     r.shapes = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.shapes);
     r.offsets = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.offsets);
-    ok = run_steps(&r, err);
-    for (int i = 0; ok && i < p->output_count; i++) {
-        outputs[i] = runner_tensor(&r, &p->outputs[i]);
-        tensor_ref(&outputs[i]);
-    }
+    ok = open_sinks(p, sinks, err) && run_steps(&r, err);
+    for (int i = 0; ok && i < p->output_count; i++)
+        outputs[i] = output_of(&r, i);
     for (int i = 0; i < p->buffer_count; i++)
         buffer_unref(r.buffers[i]);
     arena_free(a);
     return ok;
+}
+
+bool exec_run(const plan *p, const tensor *inputs, budget *b, const stop_sign *stop,
+              tensor *outputs, run_notes *notes, error *err)
+{
+    return exec_run_to(p, inputs, b, stop, NULL, outputs, notes, err);
 }

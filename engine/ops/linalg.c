@@ -77,6 +77,21 @@ static bool infer_matmul(const op_call *call, type *output, error *err)
     return true;
 }
 
+static int64_t panel_rows(dtype t, int64_t m, int64_t n, int64_t k);
+
+/* Rows of a matrix by panels, matrices of a stack one by one, if the right factor is the same
+ * for all. */
+static int64_t matmul_block(const op_call *call)
+{
+    stack s;
+    error err = {0};
+
+    if (call->inputs[0].shape.rank < 2 || call->inputs[1].shape.rank > 2 ||
+        !stack_of(call, &s, &err))
+        return 0;
+    return call->inputs[0].shape.rank > 2 ? 1 : panel_rows(call->inputs[0].dtype, s.m, s.n, s.k);
+}
+
 static double matmul_work(const op_call *call)
 {
     stack s;
@@ -167,13 +182,14 @@ static void run_panel(void *context, int64_t i)
     multiply_blocks(p, rows, a, b, p->c + (size_t)((i / p->panels * p->m + first) * p->n) * size);
 }
 
-static bool run_product(op_run *run, product *p, error *err)
+/* m: the rows of the whole, of which p may have some. */
+static bool run_product(op_run *run, product *p, int64_t m, error *err)
 {
     const int64_t count = shape_size(&p->batch);
 
-    p->panel = panel_rows(p->dtype, p->m, p->n, p->k);
+    p->panel = panel_rows(p->dtype, m, p->n, p->k);
     p->panels = (p->m + p->panel - 1) / p->panel;
-    p->inner = inner_block(p->dtype, p->m, p->n, p->k);
+    p->inner = inner_block(p->dtype, m, p->n, p->k);
     return run->parallel(run, count * p->panels, run_panel, p, err);
 }
 
@@ -209,7 +225,8 @@ static bool run_matmul(op_run *run, error *err)
     p.batch = s.batch;
     p.a = factor_of(x, false, &p.batch, p.a_steps);
     p.b = factor_of(y, true, &p.batch, p.b_steps);
-    return run_product(run, &p, err);
+    return run_product(run, &p, x->shape.rank == 2 && run->whole_rows > 0 ? run->whole_rows : p.m,
+                       err);
 }
 
 /* ---- tensordot ----------------------------------------------------------------------- */
@@ -439,7 +456,7 @@ static bool multiply(op_run *run, const matrix *a, const matrix *b, bool b_turne
     p.a = (factor){buffer_bytes(dense[0]), a->columns, a_turned};
     p.b = (factor){buffer_bytes(dense[1]), b->columns, b_turned};
     p.c = buffer_bytes(dense[2]);
-    ok = run_product(run, &p, err);
+    ok = run_product(run, &p, p.m, err);
     if (ok)
         copy_from_dense(p.c, &c->view);
 out:
@@ -527,6 +544,7 @@ static op_def rows[] = {
         .signature = "x, y",
         .infer = infer_matmul,
         .run = run_matmul,
+        .block = matmul_block,
         .work = matmul_work,
         .casts = op_cast_to_result,
         .traits = OP_MATRICES,

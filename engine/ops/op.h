@@ -146,6 +146,11 @@ typedef struct op_run {
      * 20 to 200 us of work; false if stopped. */
     bool (*parallel)(struct op_run *run, int64_t n, void (*part)(void *context, int64_t i),
                      void *context, error *err);
+    /* With block: outputs[0], and inputs[0], are some rows of the whole (of the flattened input,
+     * if it has not as many along axis 0); before is the row of the result before them, NULL if
+     * there is none. */
+    int64_t whole_rows; /* how many there are; 0: these are all */
+    const void *before;
     void *machine; /* the executor's own */
 } op_run;
 
@@ -235,6 +240,9 @@ struct op_def {
     cast_fn *casts;                          /* with run: NULL if it takes its inputs as they are */
     int64_t (*scratch)(const op_call *call); /* bytes a run takes from its budget besides
                                                its outputs; NULL: none */
+    int64_t (*block)(const op_call *call);   /* with run: it may make some rows (of axis 0) at a
+                                               time, see op_run; so many, or a multiple of it; 0:
+                                               this call may not. NULL: it never may */
     double (*work)(const op_call *call);     /* element operations of a run; NULL: about as many
                                                as there are elements */
     control_kind control;                    /* control flow: what its sub-graphs are for */

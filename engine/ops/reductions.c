@@ -264,6 +264,35 @@ static bool sum_line(op_run *run, char *line, const lines *l, error *err)
     return true;
 }
 
+/* Adds the sums before a row to it, element by element. */
+static void continue_row(dtype t, const void *before, char *row, int64_t inner)
+{
+    const size_t size = dtype_size(t);
+
+    for (int64_t i = 0; i < inner; i++, row += size) {
+        _Alignas(16) char two[2 * 16];
+
+        memcpy(two, (const char *)before + (size_t)i * size, size);
+        memcpy(two + size, row, size);
+        cumsum_fns[t](two, 2, 1);
+        memcpy(row, two + size, size);
+    }
+}
+
+/* Sums along axis 0, or of all, go on from the row before; others are each in one row. */
+static int64_t cumsum_block(const op_call *call)
+{
+    return call->inputs[0].shape.rank > 0;
+}
+
+static bool runs_along_rows(const op_run *run)
+{
+    const attr *axis = &run->attrs[0];
+
+    return axis->kind == ATTR_NONE || axis->integer == 0 ||
+           axis->integer == -run->outputs[0].shape.rank;
+}
+
 /* The input has the result's type. */
 static bool run_cumsum(op_run *run, error *err)
 {
@@ -274,6 +303,8 @@ static bool run_cumsum(op_run *run, error *err)
 
     if (!op_copy(run, x, out, err))
         return false;
+    if (run->before != NULL && runs_along_rows(run))
+        continue_row(x->dtype, run->before, out, l.inner);
     for (int64_t i = 0; i < l.outer; i++)
         for (int64_t k = 0; k < l.inner; k++)
             if (((i * l.inner + k) % 64 == 0 && run->stopped(run, err)) ||
@@ -461,6 +492,7 @@ static op_def rows[] = {
         .signature = "x, axis: int = None, dtype: dtype = None",
         .infer = infer_cumulative,
         .run = run_cumsum,
+        .block = cumsum_block,
         .casts = op_cast_to_result,
         .traits = OP_DENSE,
         .grad = {"reshape(flip(cumsum(flip(g))), x.shape) if axis is None else "

@@ -31,16 +31,14 @@ static bool is_one_run(const tile_program *p)
     return p->reduce == NULL && (p->flat || p->rank == 1);
 }
 
-/* Whether p can be run some of the rows at a time. */
-static bool has_rows(const tile_program *p, int64_t rows)
+bool rows_divide(const tile_program *p, int64_t rows)
 {
     if (p->reduce != NULL)
         return rows_of_fold(p) == rows;
     return is_one_run(p) ? space_size(p) > 0 && space_size(p) % rows == 0 : p->length[0] == rows;
 }
 
-/* Elements of an output of p in one row. */
-static int64_t output_width(const tile_program *p, int64_t rows)
+int64_t rows_output_width(const tile_program *p, int64_t rows)
 {
     return p->reduce != NULL ? 1 : space_size(p) / rows;
 }
@@ -99,7 +97,8 @@ static void note_outputs(finder *f, const step *s, bool written)
     const tile_program *p = s->tiles;
 
     for (int i = 0; i < p->output_count; i++)
-        f->widths[buffer_of(f->plan, p->outputs[i].slot)] = written ? output_width(p, f->rows) : 0;
+        f->widths[buffer_of(f->plan, p->outputs[i].slot)] =
+            written ? rows_output_width(p, f->rows) : 0;
 }
 
 static bool all_read_own_rows(const finder *f)
@@ -116,7 +115,7 @@ static bool lengthen(finder *f)
     const step *s = &f->plan->steps[f->end];
 
     if (f->end == f->plan->step_count || f->end - f->first == BAND_STEPS || s->kind != STEP_TILES ||
-        !has_rows(s->tiles, f->rows))
+        !rows_divide(s->tiles, f->rows))
         return false;
     note_outputs(f, s, true);
     f->end++;
@@ -272,7 +271,7 @@ static void make_band(finder *f, arena *a)
 static int earliest(const plan *pl, int i, int after, int64_t rows)
 {
     while (i > after && pl->steps[i - 1].kind == STEP_TILES &&
-           has_rows(pl->steps[i - 1].tiles, rows))
+           rows_divide(pl->steps[i - 1].tiles, rows))
         i--;
     return i;
 }

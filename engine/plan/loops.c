@@ -251,6 +251,50 @@ fold_cut tile_fold_cut(const tile_program *p)
     return c;
 }
 
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        const int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* All rows are folded into each result, whose segments have so many units. */
+static fold_windows whole_windows(int64_t units, int64_t per_segment)
+{
+    return (fold_windows){.block = per_segment / common_divisor(per_segment, units),
+                          .whole = true,
+                          .units = units,
+                          .per_segment = per_segment};
+}
+
+fold_windows tile_fold_windows(const tile_program *p, int64_t rows)
+{
+    const fold_cut c = tile_fold_cut(p);
+    const fold_windows none = {0};
+
+    if (c.segments == 1 && p->kept == 1 && p->length[tile_rows_axis(p, false)] == rows)
+        return (fold_windows){.block = p->columns ? p->tile : 1};
+    if (p->columns)
+        return p->kept == 1 && p->length[0] == rows
+                   ? whole_windows(c.runs / rows, FOLD_ROWS * FOLD_SEGMENT)
+                   : none;
+    if (c.runs == 1 && (p->kept == 0 ? c.run % rows == 0 : c.run == rows))
+        return whole_windows(c.run / rows, FOLD_BLOCK * FOLD_SEGMENT);
+    return p->kept == 0 && p->length[0] == rows ? whole_windows(c.blocks / rows, FOLD_SEGMENT)
+                                                : none;
+}
+
+int tile_rows_axis(const tile_program *p, bool whole)
+{
+    if (p->reduce == NULL || p->columns == whole)
+        return 0;
+    return whole ? p->kept : p->rank - 1;
+}
+
 int64_t tile_task_count(const tile_program *p)
 {
     if (p->reduce != NULL) {

@@ -485,6 +485,18 @@ static void list_dying(plan *pl, arena *a)
     }
 }
 
+int plan_steps_together(const step *s)
+{
+    return s->stream != NULL ? s->stream->steps : s->band != NULL ? s->band->steps : 1;
+}
+
+static int64_t scratch_of(const step *s)
+{
+    if (s->stream != NULL)
+        return buffer_cost(s->stream->scratch);
+    return s->kind == STEP_TILES ? buffer_cost((size_t)s->scratch) : s->scratch;
+}
+
 static void find_peak(plan *pl, arena *a)
 {
     bool *alive = arena_array(a, (size_t)pl->buffer_count + 1, sizeof *alive);
@@ -494,11 +506,14 @@ static void find_peak(plan *pl, arena *a)
         const step *s = &pl->steps[i];
         int64_t during;
 
-        end = i + (s->band != NULL ? s->band->steps : 1);
+        end = i + plan_steps_together(s);
         for (int k = i; k < end; k++)
             live += made_by(pl, &pl->steps[k], alive);
-        during = live + (s->kind == STEP_TILES ? buffer_cost((size_t)s->scratch) : s->scratch);
-        pl->peak = during > pl->peak ? during : pl->peak;
+        during = live + scratch_of(s);
+        if (during > pl->peak) {
+            pl->peak = during;
+            pl->peak_step = i;
+        }
         live += brought_by(pl, s);
         for (int k = i; k < end; k++)
             for (int b = pl->first_dying[k]; b >= 0; b = pl->next_dying[b])
@@ -509,7 +524,8 @@ static void find_peak(plan *pl, arena *a)
 /* ---- Plans ------------------------------------------------------------------------------------
  */
 
-plan *plan_new(const graph *g, int threads, arena *a, error *err)
+static plan *plan_any(const graph *g, int threads, bool streams, const bool *taken, arena *a,
+                      error *err)
 {
     plan *pl = arena_alloc(a, sizeof *pl);
     planner p = {.g = g, .arena = a, .plan = pl};
@@ -531,7 +547,26 @@ plan *plan_new(const graph *g, int threads, arena *a, error *err)
     for (int i = 0; i < pl->step_count; i++)
         reuse_in_place(pl, i);
     bands_find(pl, a);
+    if (streams)
+        streams_find(pl, taken, a);
     list_dying(pl, a);
     find_peak(pl, a);
     return pl;
+}
+
+plan *plan_new(const graph *g, int threads, arena *a, error *err)
+{
+    return plan_any(g, threads, false, NULL, a, err);
+}
+
+plan *plan_new_streamed(const graph *g, int threads, const bool *taken, arena *a, error *err)
+{
+    return plan_any(g, threads, true, taken, a, err);
+}
+
+bool plan_output_is_taken(const plan *p, int i)
+{
+    const slot *s = &p->slots[p->outputs[i].slot];
+
+    return s->kind == SLOT_BUFFER && p->buffers[s->index].is_window;
 }

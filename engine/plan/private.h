@@ -66,9 +66,18 @@ bool tiles_of_group(planner *p, const node *root, error *err);
 /* A dense copy, cast to a type, of what lies in `from`. */
 layout *tiles_copy(planner *p, const node *n, const layout *from, dtype to, error *err);
 
-/* ---- Bands ------------------------------------------------------------------------------------
- */
+/* ---- Rows ------------------------------------------------------------------------------ */
+
+/* Whether p can be run some of the rows at a time. */
+bool rows_divide(const tile_program *p, int64_t rows);
+/* Elements of an output of p in one row. */
+int64_t rows_output_width(const tile_program *p, int64_t rows);
+
+/* ---- Bands and streams --------------------------------------------------------------------- */
 
 /* Finds the steps that run row by row together. Last uses are known, buffers are shared in
  * place already. */
 void bands_find(plan *pl, arena *a);
+
+/* Finds what streams, once bands are found. */
+void streams_find(plan *pl, const bool *taken, arena *a);

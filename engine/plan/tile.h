@@ -111,6 +111,19 @@ typedef struct fold_cut {
 
 fold_cut tile_fold_cut(const tile_program *p);
 
+/* How a reduction folds rows that come a window at a time. A window begins with a multiple of
+ * block. Rows give results each, a block one (result, segment) pair; or they are all folded into
+ * every result, per_segment units making one segment of it, of which a row has some. */
+typedef struct fold_windows {
+    int64_t block; /* 0: rows cannot come so */
+    bool whole;
+    int64_t units, per_segment;
+} fold_windows;
+
+fold_windows tile_fold_windows(const tile_program *p, int64_t rows);
+/* The axis along which rows come; whole: as fold_windows has it. */
+int tile_rows_axis(const tile_program *p, bool whole);
+
 /* Bytes for the partial results of one thread: lanes, levels and, last, a total. */
 size_t tile_fold_bytes(const tile_program *p);
 size_t tile_total_bytes(const tile_program *p);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "engine/tensor/resident.h"
 
 enum { SHORT_BYTES = 64 << 10, PIECE_BYTES = 16 << 10 };
 
@@ -19,6 +20,7 @@ static ssize_t fill(void *state, char *to, size_t room)
 {
     const ssize_t n = (ssize_t)wire_writer_read(state, to, room);
 
+    resident_check(); /* it may be of a mapped file */
     return wire_writer_is_sound(state) ? n : -1;
 }
 

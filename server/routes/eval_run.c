@@ -126,6 +126,7 @@ static bool run(evaluation *e, error *err)
     const engine_options options = {
         .limits = {.peak_bytes = at_most(c->plan_bytes_max, r->trying, TRIED_BYTES),
                    .work = (double)at_most(work, r->trying, TRIED_WORK)},
+        .sinks = evaluation_sinks(e),
         .strict = e->asked.strict,
         .optimize = e->asked.optimize,
         .dry_run = e->asked.dry_run,
@@ -157,6 +158,7 @@ static bool run(evaluation *e, error *err)
 static void release(evaluation *e)
 {
     text_clear(&e->gives.rest);
+    evaluation_drop_taken(e);
     for (int i = 0; e->values != NULL && i < e->graph->output_count; i++)
         tensor_unref(&e->values[i]);
     graph_release(e->graph);
@@ -182,10 +184,11 @@ static bool evaluate(evaluation *e, error *err)
 
     e->graph = graph_new(r->arena, NULL);
     e->writes = evaluation_writes(e);
+    e->durability = levels[e->asked.durability];
     if (e->job != NULL)
         run_progress_restart(job_progress(e->job));
     bindings_init_take(&e->bindings, e->services, r->arena,
-                       stored_txn(e->services, r, levels[e->asked.durability]),
+                       stored_txn(e->services, r, e->durability),
                        e->stored_name != NULL ? &e->asked.feeds : &e->asked.inputs,
                        e->asked.isolation == WIRE_SERIALIZABLE && e->writes, &body_of(r)->budget);
     e->bindings.feeds = e->stored_name != NULL;

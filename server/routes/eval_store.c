@@ -158,14 +158,71 @@ bool evaluation_select_stored(evaluation *e, error *err)
            check_stored(e, err) && select_deleted(e, err);
 }
 
+/* ---- Taken while it is computed ------------------------------------------------------------ */
+
+static bool open_taking(void *context, dtype t, const shape *s, error *err)
+{
+    taking *to = context;
+
+    to->incoming =
+        incoming_new(to->of->services->storage, to->of->durability, FORM_AUTO, t, s, err);
+    return to->incoming != NULL;
+}
+
+static bool write_taking(void *context, const void *bytes, size_t n, error *err)
+{
+    return incoming_write(((taking *)context)->incoming, bytes, n, err);
+}
+
+const sink *evaluation_sinks(evaluation *e)
+{
+    const size_t count = (size_t)e->graph->output_count + 1;
+    sink *sinks;
+
+    if (e->stored_count == 0 || e->durability == DURABILITY_MEMORY) /* that has no files */
+        return NULL;
+    sinks = arena_array(e->request->arena, count, sizeof *sinks);
+    e->takings = arena_array(e->request->arena, count, sizeof *e->takings);
+    for (int i = 0; i < e->stored_count; i++) {
+        taking *to = &e->takings[e->stored[i].output];
+
+        to->of = e;
+        sinks[e->stored[i].output] = (sink){open_taking, write_taking, to};
+    }
+    return sinks;
+}
+
+void evaluation_drop_taken(evaluation *e)
+{
+    for (int i = 0; e->takings != NULL && i < e->stored_count; i++) {
+        incoming_free(e->takings[e->stored[i].output].incoming);
+        e->takings[e->stored[i].output].incoming = NULL;
+    }
+}
+
+static bool put_taken(evaluation *e, const char *name, taking *from, error *err)
+{
+    incoming *in = from->incoming;
+
+    if (!incoming_finish(in, err))
+        return false;
+    from->incoming = NULL;
+    return txn_put_incoming_take(e->bindings.txn, name, in, err);
+}
+
 /* ---- Committed ----------------------------------------------------------------------------- */
 
 static bool put_stored(evaluation *e, error *err)
 {
-    for (int i = 0; i < e->stored_count; i++)
-        if (!txn_put_tensor(e->bindings.txn, e->stored[i].name, &e->values[e->stored[i].output],
-                            FORM_AUTO, err))
+    for (int i = 0; i < e->stored_count; i++) {
+        const wanted *w = &e->stored[i];
+        const bool taken = e->takings != NULL && e->takings[w->output].incoming != NULL;
+
+        if (!(taken ? put_taken(e, w->name, &e->takings[w->output], err)
+                    : txn_put_tensor(e->bindings.txn, w->name, &e->values[w->output], FORM_AUTO,
+                                     err)))
             return false;
+    }
     return true;
 }
 

@@ -20,6 +20,12 @@
 #include "server/routes/outcome.h"
 #include "server/routes/source.h"
 
+/* A value that goes to storage while it is computed. */
+typedef struct taking {
+    const struct evaluation *of;
+    incoming *incoming; /* NULL: it is a tensor after all */
+} taking;
+
 typedef struct evaluation {
     services *services;
     http_request *request;
@@ -41,7 +47,9 @@ typedef struct evaluation {
     int *printed;  /* of each printed item; -1: it has no value */
     bool writes;
     int stored_count;
-    wanted *stored;                 /* under which names */
+    wanted *stored; /* under which names */
+    durability durability;
+    taking *takings;                /* by output of the graph; NULL: none is taken */
     const commit_result *committed; /* NULL: nothing was */
     tensor *values;                 /* of the graph's outputs, once it ran */
     job *job;                       /* that is done; NULL: the answer is waited for */
@@ -68,6 +76,13 @@ bool evaluation_select_stored(evaluation *e, error *err);
 /* Takes from the graph what its outputs need, with the replacements made, and finds what
  * its inputs are run with. */
 bool evaluation_replace(evaluation *e, error *err);
+
+/* Who takes what is only stored while it is computed, by output of the graph; NULL if nobody
+ * does. */
+const sink *evaluation_sinks(evaluation *e);
+
+/* Gives up what was taken and not committed. */
+void evaluation_drop_taken(evaluation *e);
 
 /* Commits what is to be stored and deleted, if anything. */
 bool evaluation_store(evaluation *e, error *err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/tensor/npy.h"
+#include "engine/tensor/resident.h"
 
 /* A run of bytes: of the .npy header, then of the elements. */
 typedef struct span {
@@ -24,6 +25,7 @@ static ssize_t fill(void *state, char *to, size_t room)
     const char *from = in_header ? s->header + s->at
                                  : (const char *)tensor_bytes(&s->tensor) + s->at - s->header_bytes;
 
+    resident_check(); /* it may be of a mapped file */
     memcpy(to, from, (size_t)n);
     s->at += n;
     return buffer_is_lost(s->tensor.buf) ? -1 : n;

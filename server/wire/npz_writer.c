@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "engine/tensor/npy.h"
+#include "engine/tensor/resident.h"
 #include "server/wire/cursor.h"
 
 enum {
@@ -37,6 +38,19 @@ static uint64_t narrow(uint64_t value)
     return value < WIDE ? value : WIDE;
 }
 
+/* crc, of what comes before, and of n bytes more, which may be of a mapped file. */
+static uLong checksum_bytes(uLong crc, const unsigned char *bytes, size_t n)
+{
+    enum { PIECE_BYTES = 1 << 20 };
+
+    for (size_t part; n > 0; bytes += part, n -= part) {
+        part = n < PIECE_BYTES ? n : PIECE_BYTES;
+        crc = crc32_z(crc, bytes, part);
+        resident_check();
+    }
+    return crc;
+}
+
 /* The checksum of the .npy file of t. */
 static uint64_t checksum(const tensor *t, const char *header, size_t length)
 {
@@ -47,7 +61,7 @@ static uint64_t checksum(const tensor *t, const char *header, size_t length)
     cursor c;
 
     if (tensor_is_contiguous(t))
-        return crc32_z(crc, tensor_bytes(t), (size_t)tensor_nbytes(t));
+        return checksum_bytes(crc, tensor_bytes(t), (size_t)tensor_nbytes(t));
     for (cursor_init(&c, t); c.left > 0;) {
         const int64_t n = c.left < batch ? c.left : batch;
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """An array of ten times the memory budget: what streams, what is refused, and how much memory that takes."""
+import http.client
+import json
 import os
 import sys
+import threading
+import time
 
 import numpy as np
 
@@ -62,10 +66,11 @@ def reductions():
         "x.sum()": total.sum(), "(2*x + 1).sum()": (2 * total + ROWS).sum(),
         "x.mean()": total.sum() / (ROWS * WIDTH), "x.min(), x.max()": None,
         "x.min()": least, "x.max()": most,
-        "x.sum(axis=0)": total, "(x * 2).sum(axis=0)": 2 * total, "x.mean(axis=0)": total / ROWS,
+        "(x * 2).sum(axis=0)": 2 * total, "x.mean(axis=1).sum()": total.sum() / WIDTH,
         "x[:, 3].sum()": total[3], "x[::1000, 5].sum()": None,
         "x.T @ x": square, "sum(x.reshape(-1) @ x.reshape(-1))": np.trace(square),
-        "argmax(x)": None, "(x > 0).sum()": None, "var(x, axis=0)": np.diag(square) / ROWS - (total / ROWS) ** 2,
+        "argmax(x)": None, "(x > 0).sum()": None,
+        "var(x)": np.trace(square) / (ROWS * WIDTH) - (total.sum() / (ROWS * WIDTH)) ** 2,
     }
 
 
@@ -79,13 +84,160 @@ def check_reductions(report, server):
         check_memory(report, server, program)
 
 
-def check_parts(report, server):
-    """A part is answered without the rest."""
-    status, _, data = server.request("GET", "/v1/variables/x?slice=5:7", None, {"Accept": "application/octet-stream"})
+def softened(x):
+    return np.maximum(x @ np.full((WIDTH, 4), 0.5), 0)
+
+
+def stored():
+    """Programs that store y, and y's rows from x's, the sum of all rows before them given."""
+    means = sum(x.sum(axis=0) for _, _, x in blocks()) / ROWS
+    whole = sum(np.exp(x / 50).sum() for _, _, x in blocks())
+    return {
+        "y = 2*x + 1": lambda x, _: 2 * x + 1,
+        "y = cumsum(x)": lambda x, before: before + np.cumsum(x.reshape(-1)),
+        "w = zeros((%d, 4)) + 0.5; y = relu(x @ w); y.sum(axis=0)" % WIDTH: lambda x, _: softened(x),
+        "y = astype(x - x.mean(axis=0), float32)": lambda x, _: (x - means).astype(np.float32),
+        "e = exp(x / 50); y = astype(e / e.sum() * 1e9, float32)":
+            lambda x, _: (np.exp(x / 50) / whole * 1e9).astype(np.float32),
+        "y = astype(softmax(x), float32)":
+            lambda x, _: (np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)).astype(np.float32),
+    }
+
+
+def same_rows(made, expected):
+    """Whether an array has the rows that are expected, in some blocks."""
+    width, before = made.size // ROWS, 0
+    for k, (first, end, x) in enumerate(blocks()):
+        if (k % 5 == 0 or end == ROWS) and not np.allclose(
+                made.reshape(-1)[first * width:end * width], expected(x, before).reshape(-1),
+                rtol=2e-6 if made.dtype == np.float32 else 1e-12):
+            return False
+        before += x.sum()
+    return True
+
+
+def check_stores(report, server):
+    for program, expected in stored().items():
+        status, answer = server.eval(program, store=["y"])
+        if not report.check(status == 200, "%s: %d %s" % (program, status, answer)):
+            continue
+        file = os.path.join(server.data, server.json("GET", "/v1/variables/y/meta")[1]["file"])
+        report.check(same_rows(np.load(file, mmap_mode="r"), expected), "%s stored something else" % program)
+        report.check(server.request("DELETE", "/v1/variables/y")[0] in (200, 204), "y stays")
+        check_memory(report, server, program)
+
+
+def check_refusals(report, server):
+    """What cannot stream is refused before anything runs, and says which operation and what to do."""
+    for program, why in (("y = concatenate([x, x])", "concatenate does not stream"),
+                         ("y = flip(cumsum(flip(x)))", "cumsum"), ("x * 2", "it is answered")):
+        status, answer = server.eval(program, **({"store": ["y"]} if "y" in program else {}))
+        report.check(status == 422 and answer["code"] == "memory-plan-too-large", "%s: %s" % (program, answer))
+        report.check(why in answer["detail"] and "slices" in answer["detail"], "%s: %s" % (program, answer))
+        status, answer = server.eval(program, dry_run=True, **({"store": ["y"]} if "y" in program else {}))
+        report.check(status == 422, "%s, dry: %s" % (program, answer))
+    status, answer = server.eval("y = 2*x + 1", store=["y"], dry_run=True)
+    report.check(status == 200 and answer["stats"]["peak_bytes"] < BUDGET // 4, "a dry run: %s" % answer)
+    report.check(server.request("GET", "/v1/variables/y")[0] == 404, "a refused program stored something")
+
+
+def files(data):
+    return sorted(name for _, _, names in os.walk(os.path.join(data, "arrays")) for name in names)
+
+
+def soon(condition):
+    """Whether a condition holds within some seconds."""
+    for _ in range(500):
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+SLOW = "y = tanh(sin(x) * cos(x) + exp(x / 99)) ** 1.5 + x"
+
+
+def check_ends(report, server):
+    """One that is stopped on the way ends at once and leaves nothing."""
+    report.check(soon(lambda: len(files(server.data)) == 1), "x is not all that is there: %s" % files(server.data))
+    before = files(server.data)
+    start = time.time()
+    status, answer = server.eval(SLOW, store=["y"], timeout_ms=150)
+    late = time.time() - start - 0.15
+    report.check(answer["code"] == "time-limit", "in time: %d %s" % (status, answer))
+    print("note: a store that ran out of time was answered %.0f ms after that" % (late * 1000))
+    report.check(late < (30 if SANITIZED else 1), "it ended %.3f s late" % late)
+    report.check(soon(lambda: files(server.data) == before), "it left a file")
+    status, job = server.json("POST", "/v1/eval", {"program": SLOW, "store": ["y"]}, {"Prefer": "respond-async"})
+    report.check(soon(lambda: len(files(server.data)) > 1), "the job made no file")
+    start = time.time()
+    server.request("DELETE", "/v1/jobs/" + job["id"])
+    report.check(soon(lambda: files(server.data) == before), "a cancelled job left a file")
+    print("note: a cancelled one had taken its file away after %.0f ms" % (1000 * (time.time() - start)))
+    report.check(server.request("GET", "/v1/variables/y")[0] == 404, "what was stopped stored something")
+
+
+def check_kill(report, server):
+    """After SIGKILL on the way nothing is there of it."""
+    before = files(server.data)
+    thread = threading.Thread(target=lambda: ask_and_lose(server.port, server.token))
+    thread.start()
+    report.check(soon(lambda: len(files(server.data)) > len(before)), "there was no file to leave behind")
+    server.kill()
+    thread.join()
+    server.start()
+    report.check(server.request("GET", "/v1/variables/y")[0] == 404, "half a store is there")
+    report.check(files(server.data) == before, "a stray file is there")
+
+
+def ask_and_lose(port, token):
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    try:
+        connection.request("POST", "/v1/eval", json.dumps({"program": SLOW, "store": ["y"]}), {
+            "Authorization": "Bearer " + token, "Content-Type": "application/json"})
+        connection.getresponse()
+    except (OSError, http.client.HTTPException):
+        pass
+
+
+def check_budget(report, server):
+    """Many at once share the budget: some are told to come again, memory stays within it."""
+    statuses = []
+
+    def ask():
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        for _ in range(6):
+            connection.request("POST", "/v1/eval", json.dumps({"program": "a = zeros(4000000) + 1\n(cumsum(a) * a).sum()"}), {
+                "Authorization": "Bearer " + server.token, "Content-Type": "application/json"})
+            answer = connection.getresponse()
+            answer.read()
+            statuses.append(answer.status)
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    report.check(set(statuses) <= {200, 503} and 200 in statuses, "answers %s" % sorted(set(statuses)))
+    check_memory(report, server, "many at once")
+
+
+def check_answers(report, server):
+    """A part is answered without the rest, the whole without holding it."""
+    raw = {"Accept": "application/octet-stream"}
+    status, _, data = server.request("GET", "/v1/variables/x?slice=5:7", None, raw)
     report.check(status == 200 and data == values(5, 7).tobytes(), "a slice: %d" % status)
-    status, _, data = server.request("GET", "/v1/variables/x", None, {
-        "Accept": "application/octet-stream", "Range": "bytes=128-383"})
+    status, _, data = server.request("GET", "/v1/variables/x", None, {**raw, "Range": "bytes=128-383"})
     report.check(status == 206 and data == values(1, 3).tobytes(), "a range: %d" % status)
+    status, _, data = server.request("GET", "/v1/variables/x?slice=:,3", None, raw)
+    report.check(status == 200 and len(data) == ROWS * 8, "a column: %d" % status)
+    check_memory(report, server, "parts")
+    for headers in ({"Accept": "application/x-npz"}, {**raw, "Range": "bytes=8-"}):
+        status, _, data = server.request("GET", "/v1/variables/x", None, headers)
+        report.check(status in (200, 206) and len(data) >= ROWS * WIDTH * 8 - 8, "%s: %d" % (headers, status))
+        check_memory(report, server, "%s" % headers)
+    report.check(server.request("GET", "/v1/variables/x/preview")[0] == 200, "no preview")
+    check_memory(report, server, "a preview")
 
 
 def main():
@@ -96,7 +248,12 @@ def main():
         put_x(data)
         with Server("--memory-bytes-max", str(BUDGET), data=data) as server:
             check_reductions(report, server)
-            check_parts(report, server)
+            check_answers(report, server)
+            check_stores(report, server)
+            check_refusals(report, server)
+            check_ends(report, server)
+            check_budget(report, server)
+            check_kill(report, server)
     return report.end()
 
 

@@ -53,9 +53,12 @@ static const tensor *inputs_of(arena *a, const graph *g, const evaluation_option
 void evaluate_graph(evaluated *e, graph *g, const evaluation_options *options)
 {
     static const stop_sign never = {0};
+    const int64_t peak =
+        options != NULL && options->peak_bytes > 0 ? options->peak_bytes : (int64_t)1 << 32;
     const engine_options how = {
-        .limits = {.peak_bytes = (int64_t)1 << 32, .result_bytes = (int64_t)1 << 30, .work = 1e11},
+        .limits = {.peak_bytes = peak, .result_bytes = (int64_t)1 << 30, .work = 1e11},
         .optimize = options == NULL || !options->unoptimized,
+        .sinks = options != NULL ? options->sinks : NULL,
         .strict = options != NULL && options->strict};
 
     for (int i = 0; i < e->count; i++)

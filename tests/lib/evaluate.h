@@ -28,6 +28,8 @@ typedef struct evaluation_options {
     int input_count;
     const evaluation_input *inputs;
     lang_dialect dialect;
+    int64_t peak_bytes; /* limit; 0: 4 GiB */
+    const sink *sinks;  /* as engine_options has them */
 } evaluation_options;
 
 /* Starts the engine once, with two threads or as many as TENSORD_THREADS says. */

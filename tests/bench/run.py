@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BENCH = os.environ.get("BUILD", "build") + "/tests/bench/bench"
 sys.path.insert(0, HERE)
 from peers import peers  # noqa: E402
+from streaming import table_of_streaming  # noqa: E402
 from tiny import table_of_requests  # noqa: E402
 
 # Most that the engine may take, in times of the loop by hand, and least that peers must
@@ -29,7 +30,6 @@ TARGETS = {"S1": (1.20, {}), "S2": (1.10, {"numpy": 1, "numexpr": 1, "torch": 1,
 CHAIN = {"numpy": 8, "numexpr": 6}
 SPEEDUP = 1.85
 ELSEWHERE = [("S7", "JSON tensors end to end"), ("S8", "npy in and out"),
-             ("S9", "stored arrays of 10 times the budget"),
              ("S10", "durable small writes: build/tests/bench/bench_storage"),
              ("S11", "start: build/tests/bench/bench_storage")]
 SIZES = [10 ** k for k in range(3, 8)]
@@ -179,7 +179,8 @@ def main():
     threads = table_of_threads(first.rows, seen)
     points = growth(first, options.turns)
     rest = ["| target | what | |", "|---|---|---|"] + ["| %s | %s | not measured here |" % e for e in ELSEWHERE]
-    tables = [rows, threads, table_of_requests(options.turns), table_of_growth(points), rest]
+    tables = [rows, threads, table_of_requests(options.turns), table_of_streaming(options.turns),
+              table_of_growth(points), rest]
     print("\n\n".join("\n".join(t) for t in tables[1:]))
     for bench in benches.values():
         bench.close()

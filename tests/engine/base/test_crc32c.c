@@ -41,11 +41,31 @@ static void both_ways_and_all_cuts_agree(void **state)
     }
 }
 
+/* Long ones are computed in several runs at once. */
+static void long_ones_agree_wherever_they_are_cut(void **state)
+{
+    enum { N = 100000 };
+    unsigned char *bytes = malloc(N);
+
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        bytes[i] = (unsigned char)(i * 7919 >> 3);
+    for (size_t n = N - 20; n <= N; n++)
+        for (size_t from = 0; from < n; from += 7321) {
+            assert_int_equal(crc32c(9, bytes + from, n - from),
+                             crc32c_by_tables(9, bytes + from, n - from));
+            assert_int_equal(crc32c(crc32c(9, bytes, from), bytes + from, n - from),
+                             crc32c(9, bytes, n));
+        }
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_the_published_checksum),
         cmocka_unit_test(both_ways_and_all_cuts_agree),
+        cmocka_unit_test(long_ones_agree_wherever_they_are_cut),
     };
 
     return cmocka_run_group_tests_name("crc32c", tests, NULL, NULL);

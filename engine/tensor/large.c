@@ -93,8 +93,21 @@ int64_t large_kept(void)
     return (int64_t)kept_bytes;
 }
 
-/* Maps size bytes at a multiple of HUGE_PAGE: maps more and trims the ends. */
-static void *map_aligned(size_t size)
+/* Wishes for huge pages where all of one is asked for, so that nothing more becomes resident than
+ * was. Nothing is lost if that is refused. */
+static void wish_for_pages(char *block, size_t size, size_t asked)
+{
+    const size_t whole = asked / HUGE_PAGE * HUGE_PAGE;
+
+    if (whole > 0)
+        madvise(block, whole, MADV_HUGEPAGE);
+    if (whole < size)
+        madvise(block + whole, size - whole, MADV_NOHUGEPAGE);
+}
+
+/* Maps size bytes, for those asked for, at a multiple of HUGE_PAGE: maps more and trims the
+ * ends. */
+static void *map_aligned(size_t size, size_t asked)
 {
     char *raw = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -108,7 +121,7 @@ static void *map_aligned(size_t size)
     if (before > 0)
         munmap(raw, before);
     munmap(block + size, HUGE_PAGE - before);
-    madvise(block, size, MADV_HUGEPAGE); /* a wish: nothing is lost if it is refused */
+    wish_for_pages(block, size, asked);
     return block;
 }
 
@@ -117,7 +130,7 @@ void *large_alloc(size_t size)
     const size_t mapped = mapped_size(size);
     void *block = take_kept(mapped);
 
-    return block != NULL ? block : map_aligned(mapped);
+    return block != NULL ? block : map_aligned(mapped, size);
 }
 
 void large_free(void *block, size_t size)

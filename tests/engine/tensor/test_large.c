@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -61,12 +63,44 @@ static void what_is_kept_and_used_stays_within_the_limit(void **state)
     server_memory_set_limit(INT64_MAX);
 }
 
+static long resident_kib(void)
+{
+    FILE *f = fopen("/proc/self/status", "r");
+    char line[128];
+    long kib = 0;
+
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) != NULL)
+        if (strncmp(line, "RssAnon:", 8) == 0)
+            kib = strtol(line + 8, NULL, 10);
+    fclose(f);
+    return kib;
+}
+
+/* A block of a little more than a huge page, or half of one, is no larger than it is. */
+static void no_more_is_resident_than_was_asked_for(void **state)
+{
+    buffer *blocks[24];
+    long before;
+
+    (void)state;
+    large_drop();
+    before = resident_kib();
+    for (int i = 0; i < 24; i++)
+        blocks[i] = made((i % 2 == 0 ? 1 : 2) * MIB + 64 * 1024);
+    assert_true(resident_kib() - before < (12 * 3 + 4) * 1024);
+    for (int i = 0; i < 24; i++)
+        buffer_unref(blocks[i]);
+    large_drop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_freed_block_is_kept_and_used_again),
         cmocka_unit_test(what_nobody_comes_for_is_given_back),
         cmocka_unit_test(what_is_kept_and_used_stays_within_the_limit),
+        cmocka_unit_test(no_more_is_resident_than_was_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include "engine/base/crc32c.h"
 #include "engine/tensor/npy.h"
+#include "engine/tensor/resident.h"
 
 /* An array is written a chunk at a time: pieces are gathered until they are one,
  * larger pieces go to the file from where they are. */
@@ -91,6 +92,7 @@ static bool write_chunk(incoming *in, const void *bytes, size_t n, int64_t at, e
     uint32_t crc = crc32c(0, bytes, n);
     uint8_t *checksum = (uint8_t *)buffer_bytes(in->bytes) + 4 * (at / CHUNK_BYTES);
 
+    resident_check(); /* what is written may be read from a mapped file */
     for (int i = 0; i < 4; i++)
         checksum[i] = (uint8_t)(crc >> 8 * i);
     return vfs_write_all(v, in->fd, bytes, n, NPY_ALIGN_PAGE + at) ||

@@ -307,7 +307,9 @@ bool runner_run_rows(runner *r, const step *s, const rows_of_run *rows, error *e
     tensor_wrap_take(&output, slot_buffer(r, s->outputs[0]), made->dtype, &part);
     output.offset =
         (rows->made - (char *)buffer_bytes(output.buf)) / (int64_t)dtype_size(made->dtype);
-    take_rows(&inputs[0], rows);
+    if (s->input_count > 0 && inputs[0].shape.rank > 0)
+        take_rows(&inputs[0], rows);
+    run.first_row = rows->from;
     run.whole_rows = rows->whole;
     run.before = rows->before;
     return call_operation(r, &run, err);

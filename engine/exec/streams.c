@@ -79,8 +79,9 @@ static bool bind_parts(stream_run *r, const step *first, char *scratch, error *e
 /* How far before a slot's first byte its rows would begin if all were there. */
 static int64_t rows_before(const stream_run *r, int slot_index, int64_t from)
 {
-    const slot *s = &r->runner->plan->slots[slot_index];
-    const plan_buffer *b = s->kind == SLOT_BUFFER ? &r->runner->plan->buffers[s->index] : NULL;
+    const slot *s = slot_index == NO_SLOT ? NULL : &r->runner->plan->slots[slot_index];
+    const plan_buffer *b =
+        s != NULL && s->kind == SLOT_BUFFER ? &r->runner->plan->buffers[s->index] : NULL;
 
     return b != NULL && b->is_window ? from * (int64_t)b->row_bytes : 0;
 }
@@ -180,6 +181,7 @@ static bool run_operation(stream_run *r, const part *p, int64_t from, int64_t to
 {
     const size_t row = runner_row_bytes(p->step, r->stream->rows);
     const int slot_index = p->step->outputs[0];
+    const int read = p->step->input_count > 0 ? p->step->inputs[0].slot : NO_SLOT;
     char *made = runner_bytes(r->runner, slot_index) + from * (int64_t)row -
                  rows_before(r, slot_index, from);
     const rows_of_run rows = {.from = from,
@@ -187,7 +189,7 @@ static bool run_operation(stream_run *r, const part *p, int64_t from, int64_t to
                               .whole = r->stream->rows,
                               .before = from > 0 ? p->scratch : NULL,
                               .made = made,
-                              .read_before = rows_before(r, p->step->inputs[0].slot, from)};
+                              .read_before = rows_before(r, read, from)};
 
     if (!runner_run_rows(r->runner, p->step, &rows, err))
         return false;

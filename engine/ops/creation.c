@@ -30,6 +30,9 @@ bool op_fill(op_run *run, dtype made, fill_fn *fill, const void *context, error 
     enum { CHUNK = 512 };
     tensor *out = &run->outputs[0];
     const int64_t size = tensor_size(out);
+    const int64_t first = out->shape.rank > 0 && run->first_row > 0
+                              ? run->first_row * (size / out->shape.length[0])
+                              : 0;
     char values[CHUNK * 8];
 
     for (int64_t i = 0; i < size; i += CHUNK) {
@@ -37,11 +40,17 @@ bool op_fill(op_run *run, dtype made, fill_fn *fill, const void *context, error 
 
         if (i % (128 * CHUNK) == 0 && run->stopped(run, err))
             return false;
-        fill(context, i, n, values);
+        fill(context, first + i, n, values);
         store(made, values, n, out->dtype,
               (char *)tensor_bytes(out) + (size_t)i * dtype_size(out->dtype));
     }
     return true;
+}
+
+int64_t op_fill_block(const op_call *call)
+{
+    (void)call;
+    return 1;
 }
 
 /* ---- arange --------------------------------------------------------------------------- */
@@ -178,7 +187,8 @@ static void fill_floor(const void *context, int64_t first, int64_t n, void *valu
 static bool run_linspace(op_run *run, error *err)
 {
     const bool endpoint = run->attrs[3].truth;
-    const int64_t n = tensor_size(&run->outputs[0]), parts = endpoint ? n - 1 : n;
+    const int64_t n = run->whole_rows > 0 ? run->whole_rows : tensor_size(&run->outputs[0]);
+    const int64_t parts = endpoint ? n - 1 : n;
     progression p = {.first_f = number_of(&run->attrs[0]), .n = n};
     const double last = number_of(&run->attrs[1]);
 
@@ -292,6 +302,7 @@ static op_def rows[] = {
         .signature = "start: number, stop: number = None, step: number = 1, dtype: dtype = None",
         .infer = infer_arange,
         .run = run_arange,
+        .block = op_fill_block,
         .attr_grad = {"None if stop is None else sum(g)", "None", "sum(g * arange(size(g)))"},
         .doc = "Numbers from start up to, not including, stop, step apart; one number alone is "
                "the stop.",
@@ -306,6 +317,7 @@ static op_def rows[] = {
                      "dtype: dtype = None",
         .infer = infer_linspace,
         .run = run_linspace,
+        .block = op_fill_block,
         .attr_grad = {"sum(g * linspace(1.0, 0.0, num, endpoint))",
                       "sum(g * linspace(0.0, 1.0, num, endpoint))"},
         .doc = "num numbers, evenly spaced from start to stop.",

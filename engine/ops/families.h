@@ -45,6 +45,8 @@ void op_cast_to_result(const op_call *call, const type *outputs, dtype *casts);
  * values) gives for elements from first on; they are cast to the output's type. */
 typedef void fill_fn(const void *context, int64_t first, int64_t n, void *values);
 bool op_fill(op_run *run, dtype made, fill_fn *fill, const void *context, error *err);
+/* The block of an operation that only fills: any row can be made alone. */
+int64_t op_fill_block(const op_call *call);
 
 /* Copies the elements densely to the bytes at to, asking on the way whether to stop. */
 bool op_copy(op_run *run, const tensor *from, void *to, error *err);

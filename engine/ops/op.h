@@ -146,10 +146,10 @@ typedef struct op_run {
      * 20 to 200 us of work; false if stopped. */
     bool (*parallel)(struct op_run *run, int64_t n, void (*part)(void *context, int64_t i),
                      void *context, error *err);
-    /* With block: outputs[0], and inputs[0], are some rows of the whole (of the flattened input,
-     * if it has not as many along axis 0); before is the row of the result before them, NULL if
-     * there is none. */
-    int64_t whole_rows; /* how many there are; 0: these are all */
+    /* With block: outputs[0] is some rows of the whole, and inputs[0], unless it is a scalar, those
+     * of its rows (of the flattened input, if it has not as many along axis 0); before is the row
+     * of the result before them, NULL if there is none. */
+    int64_t first_row, whole_rows; /* the first, and how many there are; 0: these are all */
     const void *before;
     void *machine; /* the executor's own */
 } op_run;

@@ -10,6 +10,7 @@
 static int64_t window_bytes = 4 << 20;
 
 enum {
+    STREAM_STEPS = 32, /* at most, so that finding streams takes time proportional to the steps */
     WINDOWS_MOST = 16, /* times window_bytes, if steps make many rows together */
     NOT_YET = -1       /* width of what is there only after all rows */
 };
@@ -34,9 +35,12 @@ static int64_t whole_bytes(void)
 
 typedef struct finder {
     plan *plan;
-    const bool *taken; /* by output */
-    int *last_read;    /* by buffer: the last step that reads it */
-    int64_t rows, block;
+    bool *kept;     /* by buffer: an output there is not given away, or not as it lies there */
+    int *last_read; /* by buffer: the last step that reads it, and the last that writes it */
+    int *last_made;
+    int64_t rows;
+    int64_t window;  /* rows in one, once that is settled */
+    int64_t block;   /* rows that all steps make together: a window has a multiple of them */
     int first, end;  /* steps */
     int64_t *widths; /* by buffer: elements of a row that the stream writes; 0: none; NOT_YET */
 } finder;
@@ -172,20 +176,44 @@ static int64_t tiles_width(const tile_program *p, int64_t rows)
                                                                  : rows_output_width(p, rows);
 }
 
+static int output_count(const step *s)
+{
+    return s->tiles != NULL ? s->tiles->output_count : s->output_count;
+}
+
+/* The buffer of an output of a step. */
+static int made_buffer(const plan *pl, const step *s, int k)
+{
+    return buffer_of(pl, s->tiles != NULL ? s->tiles->outputs[k].slot : s->outputs[k]);
+}
+
 static void note_outputs(finder *f, const step *s, bool written)
 {
-    for (int i = 0; s->tiles != NULL && i < s->tiles->output_count; i++)
-        f->widths[buffer_of(f->plan, s->tiles->outputs[i].slot)] =
-            written ? tiles_width(s->tiles, f->rows) : 0;
-    for (int i = 0; s->tiles == NULL && i < s->output_count; i++)
-        f->widths[buffer_of(f->plan, s->outputs[i])] =
-            written ? shape_size(&s->output_types[i].shape) / f->rows : 0;
+    for (int k = 0; k < output_count(s); k++)
+        f->widths[made_buffer(f->plan, s, k)] =
+            !written           ? 0
+            : s->tiles != NULL ? tiles_width(s->tiles, f->rows)
+                               : shape_size(&s->output_types[k].shape) / f->rows;
 }
 
 static void note_all(finder *f, bool written)
 {
     for (int i = f->first; i < f->end; i++)
         note_outputs(f, &f->plan->steps[i], written);
+}
+
+/* Calls each once for every buffer that a step of the stream makes, and adds up what it gives. */
+static int64_t sum_made(const finder *f, int64_t (*each)(const finder *f, int b))
+{
+    int64_t sum = 0;
+
+    for (int i = f->first; i < f->end; i++)
+        for (int k = 0; k < output_count(&f->plan->steps[i]); k++) {
+            const int b = made_buffer(f->plan, &f->plan->steps[i], k);
+
+            sum += f->last_made[b] == i ? each(f, b) : 0;
+        }
+    return sum;
 }
 
 static int64_t common_multiple(int64_t a, int64_t b)
@@ -201,72 +229,53 @@ static int64_t common_multiple(int64_t a, int64_t b)
     return a / x * b;
 }
 
-/* Rows that all steps of the stream make together: a window has a multiple of them. */
-static int64_t common_block(const finder *f)
+static int64_t bytes_of_row(const finder *f, int b)
 {
-    int64_t block = 1;
-
-    for (int i = f->first; i < f->end; i += plan_steps_together(&f->plan->steps[i]))
-        block = common_multiple(block, step_block(&f->plan->steps[i], f->rows));
-    return block;
+    return (int64_t)f->plan->buffers[b].size / f->rows;
 }
 
-/* Bytes of a row of all that is large and written in the stream. */
-static int64_t written_row_bytes(const finder *f)
+/* Bytes of a row of what is large and written in the stream. */
+static int64_t written_row(const finder *f, int b)
 {
-    int64_t bytes = 0;
-
-    for (int b = 0; b < f->plan->buffer_count; b++)
-        if (f->widths[b] > 0 && (int64_t)f->plan->buffers[b].size > whole_bytes())
-            bytes += (int64_t)f->plan->buffers[b].size / f->rows;
-    return bytes;
+    return f->widths[b] > 0 && (int64_t)f->plan->buffers[b].size > whole_bytes()
+               ? bytes_of_row(f, b)
+               : 0;
 }
 
 /* Whether the steps go together: each reads its own rows of what the others make, and a window
  * of as many rows as they need is not too large. */
 static bool go_together(const finder *f)
 {
-    const int64_t block = common_block(f), row = written_row_bytes(f);
+    const int64_t row = sum_made(f, written_row);
 
-    return (row == 0 || block <= WINDOWS_MOST * window_bytes / row) && all_read_own_rows(f);
+    return (row == 0 || f->block <= WINDOWS_MOST * window_bytes / row) && all_read_own_rows(f);
 }
 
 /* Lengthens the stream by the step, or band, behind it; false if that cannot be. */
 static bool lengthen(finder *f)
 {
-    const int before = f->end;
+    const int end = f->end;
+    const int64_t block = f->block;
+    const step *s = &f->plan->steps[end];
+    const int64_t own =
+        end == f->plan->step_count || end - f->first >= STREAM_STEPS ? 0 : step_block(s, f->rows);
 
-    if (f->end == f->plan->step_count || step_block(&f->plan->steps[f->end], f->rows) == 0)
+    if (own == 0)
         return false;
-    f->end += plan_steps_together(&f->plan->steps[before]);
+    f->end += plan_steps_together(s);
+    f->block = common_multiple(block, own);
     note_all(f, true);
     if (go_together(f))
         return true;
     note_all(f, false);
-    f->end = before;
+    f->end = end;
+    f->block = block;
     note_all(f, true);
     return false;
 }
 
 /* ---- Windows ------------------------------------------------------------------------------------
  */
-
-/* Whether all outputs that lie in the buffer are given away, as they lie there. */
-static bool all_taken(const finder *f, int b)
-{
-    const plan *pl = f->plan;
-
-    for (int i = 0; i < pl->output_count; i++) {
-        const layout *l = &pl->outputs[i];
-
-        if (buffer_of(pl, l->slot) != b)
-            continue;
-        if (f->taken == NULL || !f->taken[i] || l->offset != 0 || !layout_is_dense(l) ||
-            (size_t)shape_size(&l->shape) * dtype_size(l->dtype) != pl->buffers[b].size)
-            return false;
-    }
-    return true;
-}
 
 /* Whether the buffer is made in the stream, read nowhere else, and worth a window. */
 static bool wants_window(const finder *f, int b)
@@ -275,16 +284,12 @@ static bool wants_window(const finder *f, int b)
 
     return f->widths[b] > 0 && !buffer->made_by_step && buffer->last_step >= 0 &&
            buffer->first_step >= f->first && f->last_read[b] < f->end &&
-           (int64_t)buffer->size > whole_bytes() && all_taken(f, b);
+           (int64_t)buffer->size > whole_bytes() && !f->kept[b];
 }
 
-static int64_t window_row_bytes(const finder *f)
+static int64_t window_row(const finder *f, int b)
 {
-    int64_t bytes = 0;
-
-    for (int b = 0; b < f->plan->buffer_count; b++)
-        bytes += wants_window(f, b) ? (int64_t)f->plan->buffers[b].size / f->rows : 0;
-    return bytes;
+    return wants_window(f, b) ? bytes_of_row(f, b) : 0;
 }
 
 /* Windows are written to a file next: not past the caches. */
@@ -300,19 +305,18 @@ static void keep_in_cache(const finder *f)
     }
 }
 
-static void make_windows(const finder *f, int64_t window)
+/* Makes a buffer a window, if it is to be one; returns how many became one. */
+static int64_t make_window(const finder *f, int b)
 {
-    for (int b = 0; b < f->plan->buffer_count; b++) {
-        plan_buffer *buffer = &f->plan->buffers[b];
+    plan_buffer *buffer = &f->plan->buffers[b];
 
-        if (!wants_window(f, b))
-            continue;
-        buffer->is_window = true;
-        buffer->row_bytes = buffer->size / (size_t)f->rows;
-        buffer->last_step = f->end - 1;
-        buffer->size = buffer->row_bytes * (size_t)window;
-    }
-    keep_in_cache(f);
+    if (!wants_window(f, b))
+        return 0;
+    buffer->is_window = true;
+    buffer->row_bytes = buffer->size / (size_t)f->rows;
+    buffer->last_step = f->end - 1;
+    buffer->size = buffer->row_bytes * (size_t)f->window;
+    return 1;
 }
 
 static size_t in_lines(int64_t bytes)
@@ -337,22 +341,22 @@ static size_t scratch_bytes(const finder *f)
 }
 
 /* Makes a stream of the steps if that saves memory. */
-static bool make_stream(const finder *f, arena *a)
+static bool make_stream(finder *f, arena *a)
 {
-    const int64_t row = window_row_bytes(f);
-    const int64_t block = row > 0 ? common_block(f) : 1;
-    const int64_t fitting = row > 0 ? window_bytes / row / block * block : 0;
-    const int64_t window = fitting < block ? block : fitting;
+    const int64_t row = sum_made(f, window_row);
+    const int64_t fitting = row > 0 ? window_bytes / row / f->block * f->block : 0;
     stream *s;
 
-    if (row == 0 || window > f->rows / 2)
+    f->window = fitting < f->block ? f->block : fitting;
+    if (row == 0 || f->window > f->rows / 2)
         return false;
     s = arena_alloc(a, sizeof *s);
     s->steps = f->end - f->first;
     s->rows = f->rows;
-    s->window = window;
+    s->window = f->window;
     s->scratch = scratch_bytes(f);
-    make_windows(f, s->window);
+    sum_made(f, make_window);
+    keep_in_cache(f);
     f->plan->steps[f->first].stream = s;
     return true;
 }
@@ -380,6 +384,7 @@ static bool find_with_rows(finder *f, int first, arena *a)
     bool made;
 
     f->first = f->end = first;
+    f->block = 1;
     while (lengthen(f))
         continue;
     made = f->end > f->first && make_stream(f, a);
@@ -413,7 +418,7 @@ static void note_read(finder *f, int slot_index, int step)
         f->last_read[b] = step;
 }
 
-static void find_last_reads(finder *f)
+static void find_last_uses(finder *f)
 {
     for (int i = 0; i < f->plan->step_count; i++) {
         const step *s = &f->plan->steps[i];
@@ -422,6 +427,22 @@ static void find_last_reads(finder *f)
             note_read(f, s->inputs[k].slot, i);
         for (int k = 0; s->tiles != NULL && k < s->tiles->leaf_count; k++)
             note_read(f, s->tiles->leaves[k].slot, i);
+        for (int k = 0; k < output_count(s); k++)
+            f->last_made[made_buffer(f->plan, s, k)] = i;
+    }
+}
+
+static void find_kept(finder *f, const bool *taken)
+{
+    const plan *pl = f->plan;
+
+    for (int i = 0; i < pl->output_count; i++) {
+        const layout *l = &pl->outputs[i];
+        const int b = buffer_of(pl, l->slot);
+
+        if (b >= 0 && (taken == NULL || !taken[i] || l->offset != 0 || !layout_is_dense(l) ||
+                       (size_t)shape_size(&l->shape) * dtype_size(l->dtype) != pl->buffers[b].size))
+            f->kept[b] = true;
     }
 }
 
@@ -429,11 +450,13 @@ void streams_find(plan *pl, const bool *taken, arena *a)
 {
     const size_t n = (size_t)pl->buffer_count + 1;
     finder f = {.plan = pl,
-                .taken = taken,
+                .kept = arena_array(a, n, sizeof *f.kept),
                 .last_read = arena_array(a, n, sizeof *f.last_read),
+                .last_made = arena_array(a, n, sizeof *f.last_made),
                 .widths = arena_array(a, n, sizeof *f.widths)};
 
-    find_last_reads(&f);
+    find_last_uses(&f);
+    find_kept(&f, taken);
     for (int i = 0; i < pl->step_count; i += plan_steps_together(&pl->steps[i]))
         find_from(&f, i, a);
 }
@@ -496,7 +519,7 @@ void plan_explain_peak(const plan *pl, text *to)
     if (!makes_rows(maker))
         text_addf(to, "%s does not stream", maker->node->op->name);
     else if (buffer->last_step >= pl->step_count)
-        text_add(to, "it is answered, or not only stored as it is");
+        text_add(to, "it is answered, or not just stored row by row");
     else
         text_addf(to, "%s needs all of it", pl->steps[buffer->last_step].node->op->name);
 }

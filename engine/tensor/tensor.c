@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "engine/tensor/resident.h"
+
 bool tensor_new(tensor *t, budget *b, dtype dtype, const shape *s, error *err)
 {
     buffer *buf = buffer_new(b, (size_t)shape_size(s) * dtype_size(dtype), err);
@@ -63,15 +65,20 @@ bool tensor_is_contiguous(const tensor *t)
     return true;
 }
 
-/* Copies n elements of size bytes that lie step bytes apart. */
+/* Copies n elements of size bytes that lie step bytes apart, of a mapped file perhaps. */
 static void copy_run(char *to, const char *from, int64_t n, int64_t step, size_t size)
 {
+    enum { PIECE = 512 };
+
     if (step == (int64_t)size) {
         memcpy(to, from, (size_t)n * size);
         return;
     }
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        if (i % PIECE == 0)
+            resident_check();
         memcpy(to + (size_t)i * size, from + i * step, size);
+    }
 }
 
 /* Steps index, all axes but the last, to the next in C order; false at the end. */

@@ -194,6 +194,9 @@ static const char *const streaming[] = {
     "i.astype(bool)",
     "astype(f, bfloat16) * 2",
     "where(a > b, a, b)",
+    "arange(50000), arange(3.0, 30000.0, 0.5) * 2",
+    "linspace(0, 1, 30001), linspace(5, 3, 20000, endpoint=False)",
+    "rand((700, 30), seed=3) * 2, standard_normal(30000, seed=4)",
     "a.T + 1",
     "f.reshape(1000, 40) * 2",
     "v[::-1] * 2",
@@ -276,7 +279,7 @@ static void what_cannot_stream_is_refused_with_its_reason(void **state)
     } cases[] = {
         {"concatenate([v, v])", "concatenate does not stream"},
         {"flip(cumsum(flip(v)))", "cumsum needs all of it"},
-        {"(2 * v)[1:]", "not only stored as it is"},
+        {"(2 * v)[1:]", "not just stored row by row"},
     };
 
     (void)state;

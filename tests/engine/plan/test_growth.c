@@ -67,7 +67,7 @@ static char *program_of(const struct growing *p, int nodes, text *t)
 }
 
 typedef struct times {
-    int64_t build_us, plan_us; /* plan: rewriting, too */
+    int64_t build_us, plan_us; /* plan: rewriting, too, and planning both ways */
     int nodes;
 } times;
 
@@ -91,7 +91,8 @@ static times measure(const char *words)
     t.build_us = clock_us() - start;
     t.nodes = g->count;
     better = engine_optimized(g, false, NULL, NULL, a, &err);
-    if (better == NULL || plan_new(better, 2, a, &err) == NULL)
+    if (better == NULL || plan_new(better, 2, a, &err) == NULL ||
+        plan_new_streamed(better, 2, NULL, a, &err) == NULL)
         fail_msg("%.100s: %s", words, err.detail);
     t.plan_us = clock_us() - start - t.build_us;
     graph_release(better);
@@ -142,6 +143,7 @@ static void ten_times_the_nodes_take_ten_times_as_long(void **state)
 {
     (void)state;
     evaluate_init();
+    plan_set_window_bytes(16);          /* every value is worth a window */
     mallopt(M_MMAP_THRESHOLD, 1 << 30); /* memory is not given back: its first touch costs */
     mallopt(M_TRIM_THRESHOLD, 1 << 30); /* more than the work, and differs by size */
     for (size_t i = 0; i < sizeof growing / sizeof *growing; i++)

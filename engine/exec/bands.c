@@ -4,82 +4,124 @@
 #include "engine/exec/pool.h"
 #include "engine/kernels/stream.h"
 
+/* A step of the band as one thread runs it. */
+typedef struct band_step {
+    machine machine;
+    worker worker;
+    /* Bytes that a row takes in slots that only the band has, 0 in others. */
+    int64_t leaf_row[TILE_LEAVES], output_row[TILE_LEAVES];
+} band_step;
+
+typedef struct band_lane {
+    band_step *steps;
+    int64_t first; /* the row of which the steps have local memory */
+    ahead coming;
+} band_lane;
+
 typedef struct band_run {
-    const plan *plan;
     const band *band;
     const machine *machines;
-    char *scratch;
     watch *watch;
     int64_t from, to, task_rows;
+    band_lane *lanes;
 } band_run;
 
-/* Where a thread has the rows of a slot, as if all rows before its block were there too;
- * NULL if the slot is not local. */
-static char *local_rows(const band_run *r, int slot_index, char *locals, int64_t first)
-{
-    const slot *s = &r->plan->slots[slot_index];
-    const plan_buffer *b = s->kind == SLOT_BUFFER ? &r->plan->buffers[s->index] : NULL;
+/* ---- What a thread has --------------------------------------------------------------------- */
 
-    return b != NULL && b->is_local ? locals + b->place - first * (int64_t)b->row_bytes : NULL;
+/* The buffer of a slot that only the band has; NULL if others have it too. */
+static const plan_buffer *local_buffer(const plan *p, int slot_index)
+{
+    const slot *s = &p->slots[slot_index];
+    const plan_buffer *b = s->kind == SLOT_BUFFER ? &p->buffers[s->index] : NULL;
+
+    return b != NULL && b->is_local ? b : NULL;
 }
 
-/* The machine of step k for a block of rows. */
-static machine machine_of_block(const band_run *r, int k, char *scratch, int64_t first)
+static void bind_step(const plan *p, band_step *s, const machine *m, char *scratch, char *locals)
 {
-    machine m = r->machines[k];
+    const tile_program *t = m->program;
+    const plan_buffer *b;
+
+    s->machine = *m;
+    s->machine.scratch = scratch;
+    for (int i = 0; i < t->leaf_count; i++)
+        if ((b = local_buffer(p, t->leaves[i].slot)) != NULL) {
+            s->machine.leaf[i] = locals + b->place;
+            s->leaf_row[i] = (int64_t)b->row_bytes;
+        }
+    for (int i = 0; i < t->output_count; i++)
+        if ((b = local_buffer(p, t->outputs[i].slot)) != NULL) {
+            s->machine.output[i] = locals + b->place;
+            s->output_row[i] = (int64_t)b->row_bytes;
+        }
+    worker_init(&s->worker, &s->machine, 0);
+}
+
+static void lane_init(const plan *p, const band_run *r, band_lane *l, char *scratch, arena *a)
+{
     char *locals = scratch + r->band->thread_scratch - r->band->local_bytes;
 
-    m.scratch = scratch;
-    for (int i = 0; i < m.program->leaf_count; i++) {
-        const char *rows = local_rows(r, m.program->leaves[i].slot, locals, first);
-
-        m.leaf[i] = rows != NULL ? rows : m.leaf[i];
+    l->steps = arena_array(a, (size_t)r->band->steps, sizeof *l->steps);
+    l->coming.lines = r->band->lines;
+    l->coming.far = true;
+    for (int k = 0; k < r->band->steps; k++) {
+        bind_step(p, &l->steps[k], &r->machines[k], scratch, locals);
+        l->steps[k].worker.ahead = &l->coming;
+        scratch += r->machines[k].thread_scratch; /* its own: tiles of constants stay there */
     }
-    for (int i = 0; i < m.program->output_count; i++) {
-        char *rows = local_rows(r, m.program->outputs[i].slot, locals, first);
-
-        m.output[i] = rows != NULL ? rows : m.output[i];
-    }
-    return m;
 }
 
-/* What the rows from `first` on need of memory that is not local. */
-static ahead rows_ahead(const band_run *r, int64_t first, int64_t end)
+/* Local memory is seen as if all rows before the block were there too. */
+static void move_to_row(const band_run *r, band_lane *l, int64_t first)
 {
-    ahead a = {.lines = r->band->lines};
+    const int64_t rows = first - l->first;
 
     for (int k = 0; k < r->band->steps; k++) {
+        band_step *s = &l->steps[k];
+
+        for (int i = 0; i < s->machine.program->leaf_count; i++)
+            s->machine.leaf[i] -= rows * s->leaf_row[i];
+        for (int i = 0; i < s->machine.program->output_count; i++)
+            s->machine.output[i] -= rows * s->output_row[i];
+    }
+    l->first = first;
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+/* What the rows from `first` on need of memory that is not local. */
+static void look_ahead(const band_run *r, ahead *a, int64_t first, int64_t end)
+{
+    a->count = 0;
+    for (int k = 0; first < end && k < r->band->steps; k++) {
         const machine *m = &r->machines[k];
 
-        for (int i = 0; i < m->program->leaf_count && a.count < TILE_LEAVES; i++) {
+        for (int i = 0; i < m->program->leaf_count && a->count < TILE_LEAVES; i++) {
             const tile_leaf *l = &m->program->leaves[i];
             const int64_t row = l->ahead * (int64_t)l->size;
 
             if (!l->walks)
                 continue;
-            a.next[a.count] = m->leaf[i] + l->offset * (int64_t)l->size + first * row;
-            a.end[a.count] = a.next[a.count] + (end - first) * row;
-            a.count += end > first;
+            a->next[a->count] = m->leaf[i] + l->offset * (int64_t)l->size + first * row;
+            a->end[a->count] = a->next[a->count] + (end - first) * row;
+            a->count++;
         }
     }
-    return a;
 }
 
-static void run_block(const band_run *r, char *scratch, int64_t from, int64_t to)
+static void run_block(const band_run *r, band_lane *l, int64_t from, int64_t to)
 {
     const int64_t next = to + r->band->block;
-    ahead coming = rows_ahead(r, to, next < r->to ? next : r->to);
 
+    move_to_row(r, l, from);
+    look_ahead(r, &l->coming, to, next < r->to ? next : r->to);
     for (int k = 0; k < r->band->steps; k++) {
-        machine m = machine_of_block(r, k, scratch, from);
-        worker w;
+        worker *w = &l->steps[k].worker;
 
-        worker_init(&w, &m, 0);
-        w.ahead = &coming;
-        if (m.program->reduce != NULL)
-            fold_results(&w, from, to);
+        if (w->program->reduce != NULL)
+            fold_results(w, from, to);
         else
-            worker_rows(&w, r->band->rows, from, to);
+            worker_rows(w, r->band->rows, from, to);
     }
 }
 
@@ -89,13 +131,12 @@ static void run_rows(void *context, int64_t task, int lane)
     const int64_t block = r->band->block;
     const int64_t first = r->from + task * r->task_rows;
     const int64_t end = first + r->task_rows < r->to ? first + r->task_rows : r->to;
-    char *scratch = r->scratch + (size_t)lane * r->band->thread_scratch;
 
     if (watch_stops(r->watch))
         return;
     kernel_flags = 0;
     for (int64_t from = first; from < end; from += block)
-        run_block(r, scratch, from, from + block < end ? from + block : end);
+        run_block(r, &r->lanes[lane], from, from + block < end ? from + block : end);
     stream_finish();
     watch_note(r->watch);
 }
@@ -105,8 +146,18 @@ bool band_run_tasks(const plan *p, const band *b, const machine *machines, char 
 {
     const int64_t wanted = TASK_ELEMENTS / (b->row_elements > 0 ? b->row_elements : 1);
     const int64_t blocks = wanted / b->block > 0 ? wanted / b->block : 1;
-    band_run r = {p, b, machines, scratch, w, from, to, blocks * b->block};
+    arena *a = arena_new(); /* its own, since a stream runs a band window by window */
+    band_run r = {.band = b,
+                  .machines = machines,
+                  .watch = w,
+                  .from = from,
+                  .to = to,
+                  .task_rows = blocks * b->block,
+                  .lanes = arena_array(a, (size_t)p->threads, sizeof *r.lanes)};
 
+    for (int i = 0; i < p->threads; i++)
+        lane_init(p, &r, &r.lanes[i], scratch + (size_t)i * b->thread_scratch, a);
     pool_run((to - from + r.task_rows - 1) / r.task_rows, run_rows, &r);
+    arena_free(a);
     return !w->stopped;
 }

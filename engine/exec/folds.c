@@ -68,12 +68,6 @@ static void fill_start(const tile_program *p, int64_t n, void *to)
         fill_with(p->folded, infinite, infinite, n, to);
 }
 
-void fold_prepare(machine *m)
-{
-    if (m->program->reduce != NULL)
-        fill_start(m->program, REDUCE_LANES, m->start);
-}
-
 /* ---- The binary counter ------------------------------------------------------------------- */
 
 /* Partial results of `width` elements each: level k holds one of 2^k blocks. */
@@ -158,43 +152,6 @@ void fold_init(void)
 /* ---- Results ----------------------------------------------------------------------------------
  */
 
-/* Divides LANES elements by a count: integers as float64, towards zero. */
-static void divide_by(dtype t, char *part, int64_t count)
-{
-    const dtype in = dtype_is_float(t) || dtype_is_complex(t) ? t : DT_F64;
-    char numbers[LANES * ELEMENT], divisor[LANES * ELEMENT];
-    const void *from[TILE_INPUTS] = {part}, *back[TILE_INPUTS] = {numbers};
-    const void *both[TILE_INPUTS] = {numbers, divisor, divisor};
-
-    kernel_cast(t, in)(LANES, numbers, from);
-    fill_with(in, (double)count, 0, LANES, divisor);
-    divide->kernel[in](LANES, numbers, both);
-    kernel_cast(in, t)(LANES, part, back);
-}
-
-/* Finishes n folded elements (room for whole lanes) and stores them as result `at`. */
-static void store_result(const machine *m, char *values, int64_t n, int64_t at, int64_t count)
-{
-    const tile_program *p = m->program;
-    const int64_t padded = (n + LANES - 1) / LANES * LANES;
-    char *out = m->output[0] + (size_t)at * dtype_size(p->result);
-
-    if (count == 0 && p->reduce->start == START_ZERO)
-        memset(values, 0, (size_t)padded * dtype_size(p->folded));
-    for (int64_t i = 0; i < padded; i += LANES) {
-        char block[LANES * ELEMENT];
-        char *part = values + (size_t)i * dtype_size(p->folded);
-        const void *one[TILE_INPUTS] = {part};
-        const int64_t left = n - i < LANES ? n - i : LANES;
-
-        if (p->reduce->divide)
-            divide_by(p->folded, part, count);
-        kernel_cast(p->folded, p->result)(LANES, block, one);
-        memcpy(out + (size_t)i * dtype_size(p->result), block,
-               (size_t)left * dtype_size(p->result));
-    }
-}
-
 static int64_t length_of(const tile_program *p, int from, int to)
 {
     int64_t n = 1;
@@ -210,8 +167,75 @@ static int64_t folded_count(const tile_program *p)
     return p->columns ? length_of(p, p->kept - 1, p->rank - 1) : length_of(p, p->kept, p->rank);
 }
 
+/* The type that means of a type are divided in. */
+static dtype divided_in(dtype t)
+{
+    return dtype_is_float(t) || dtype_is_complex(t) ? t : DT_F64;
+}
+
+/* Divides LANES elements by the number of folded ones: integers as float64, towards zero. */
+static void divide_by_count(const machine *m, char *part)
+{
+    const dtype t = m->program->folded, in = divided_in(t);
+    char numbers[LANES * ELEMENT];
+    const void *from[TILE_INPUTS] = {part}, *back[TILE_INPUTS] = {numbers};
+    const void *both[TILE_INPUTS] = {numbers, m->divisor, m->divisor};
+
+    kernel_cast(t, in)(LANES, numbers, from);
+    divide->kernel[in](LANES, numbers, both);
+    kernel_cast(in, t)(LANES, part, back);
+}
+
+void fold_prepare(machine *m)
+{
+    const tile_program *p = m->program;
+
+    if (p->reduce == NULL)
+        return;
+    fill_start(p, REDUCE_LANES, m->start);
+    if (p->reduce->divide)
+        fill_with(divided_in(p->folded), (double)folded_count(p), 0, LANES, m->divisor);
+}
+
+/* Finishes n folded elements (room for whole lanes) and stores them as result `at`. */
+static void store_result(const machine *m, char *values, int64_t n, int64_t at)
+{
+    const tile_program *p = m->program;
+    const int64_t padded = (n + LANES - 1) / LANES * LANES;
+    char *out = m->output[0] + (size_t)at * dtype_size(p->result);
+
+    if (folded_count(p) == 0 && p->reduce->start == START_ZERO)
+        memset(values, 0, (size_t)padded * dtype_size(p->folded));
+    for (int64_t i = 0; i < padded; i += LANES) {
+        char block[LANES * ELEMENT];
+        char *part = values + (size_t)i * dtype_size(p->folded);
+        const void *one[TILE_INPUTS] = {part};
+        const int64_t left = n - i < LANES ? n - i : LANES;
+
+        if (p->reduce->divide)
+            divide_by_count(m, part);
+        kernel_cast(p->folded, p->result)(LANES, block, one);
+        memcpy(out + (size_t)i * dtype_size(p->result), block,
+               (size_t)left * dtype_size(p->result));
+    }
+}
+
 /* ---- By rows
  * -------------------------------------------------------------------------------------- */
+
+/* Folds the n elements of the tile, asking for lines in between. */
+static void fold_lanes(worker *w, int64_t n, char *partial)
+{
+    const tile_program *p = w->program;
+    const int64_t size = (int64_t)dtype_size(p->folded), part = FOLD_PART / size;
+    const char *value = w->operand[p->value];
+
+    for (int64_t i = 0; i < n; i += part) {
+        ask_ahead(w->ahead);
+        p->reduce->fold.lanes[p->folded]((size_t)(n - i < part ? n - i : part), partial,
+                                         value + i * size);
+    }
+}
 
 /* Folds n elements from `at` of the run at which the leaves point into *result. */
 static void fold_block(worker *w, int64_t at, int64_t n, char *partial, char *result)
@@ -235,7 +259,7 @@ static void fold_block(worker *w, int64_t at, int64_t n, char *partial, char *re
             if (p->value < p->leaf_count)
                 w->filled[p->value] = false;
         }
-        p->reduce->fold.lanes[p->folded]((size_t)padded, partial, w->operand[p->value]);
+        fold_lanes(w, padded, partial);
     }
     p->reduce->fold.fold[p->folded](partial, result);
 }
@@ -251,6 +275,11 @@ static void fold_rows(worker *w, const fold_cut *c, int64_t result, int64_t segm
     char *total;
     counter counted;
 
+    if (c->blocks == 1) { /* nothing to combine */
+        worker_seek(w, result, 0, p->kept, false);
+        fold_block(w, 0, c->run, partial, to);
+        return;
+    }
     counter_init(&counted, p, w->levels + (size_t)REDUCE_LANES * dtype_size(p->folded), LANES);
     for (int64_t b = first; b < end; b++) {
         const int64_t at = b % per_run * FOLD_BLOCK;
@@ -298,6 +327,7 @@ static void fold_columns(worker *w, const fold_cut *c, int64_t result, int64_t s
             worker_seek(w, result / panels, 0, p->kept - 1, false);
             worker_seek(w, row, p->kept - 1, last, true);
             worker_tile(w, at, n, -1, lanes);
+            ask_ahead(w->ahead);
             combine_some(&counted, lanes == 1 ? n : padded, block, w->operand[p->value]);
         }
         counter_carry(&counted);
@@ -339,7 +369,7 @@ typedef struct waiting {
 static void store_waiting(const machine *m, waiting *r)
 {
     if (r->count > 0)
-        store_result(m, r->values, r->count, r->first, folded_count(m->program));
+        store_result(m, r->values, r->count, r->first);
     r->count = 0;
 }
 
@@ -366,7 +396,7 @@ static void keep_result(machine *m, const fold_cut *c, int64_t pair, char *total
         memcpy(m->shared + (size_t)(pair * pair_width(p)) * dtype_size(p->folded), total,
                (size_t)n * dtype_size(p->folded));
     else if (p->columns)
-        store_result(m, total, n, at, folded_count(p));
+        store_result(m, total, n, at);
     else
         let_wait(m, r, at, total);
 }
@@ -423,6 +453,6 @@ void fold_finish(machine *m)
                    (size_t)n * size);
             counter_carry(&counted);
         }
-        store_result(m, counter_total(&counted), n, at, folded_count(p));
+        store_result(m, counter_total(&counted), n, at);
     }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/exec/exec.h"
+#include "engine/kernels/stream.h"
 
 /* What the threads that work on one step have in common: whether to stop, and what their
  * kernels met. */
@@ -26,6 +27,7 @@ typedef struct machine {
     size_t thread_scratch;
     char *shared;                  /* parts of results; NULL if each has one part */
     char start[REDUCE_LANES * 16]; /* reductions: what partial results begin with */
+    char divisor[LANES * 16];      /* means: the number of elements */
     watch *watch;
 } machine;
 
@@ -39,17 +41,38 @@ bool band_run_tasks(const plan *p, const band *b, const machine *machines, char 
 
 /* ---- One thread's work on one task --------------------------------------------------- */
 
-/* Bytes that will be read after the block of a band that is computed now: a few lines are
- * asked for at each instruction, all the time, since the processor waits for few at once. */
+/* Bytes that will be read later: after this tile or, in a band, after this block of rows. A
+ * few lines are asked for at each instruction, all the time, since the processor waits for
+ * few at once. */
 typedef struct ahead {
     const char *next[TILE_LEAVES], *end[TILE_LEAVES];
     int count;     /* of ranges with lines left */
     int64_t lines; /* at a time */
+    bool far;      /* a block is larger than the first-level cache */
 } ahead;
+
+/* Asks for the next few lines. */
+static inline void ask_ahead(ahead *a)
+{
+    for (int64_t wanted = a->lines; wanted > 0 && a->count > 0;) {
+        const char **next = &a->next[a->count - 1];
+        const int64_t left = (a->end[a->count - 1] - *next + CACHE_LINE - 1) / CACHE_LINE;
+        const int64_t lines = left < wanted ? left : wanted;
+
+        if (a->far)
+            prefetch_lines_later(*next, lines);
+        else
+            prefetch_lines(*next, lines);
+        *next += lines * CACHE_LINE;
+        wanted -= lines;
+        a->count -= lines == left;
+    }
+}
 
 typedef struct worker {
     machine *machine;
-    ahead *ahead; /* of its band; NULL: it asks for its own leaves */
+    ahead *ahead; /* of its band, or its own */
+    ahead own;    /* lines of its own leaves, of a tile to come */
     const tile_program *program;
     void *operand[TILE_OPERANDS]; /* what the instructions read and write */
     char *spare[TILE_OPERANDS];   /* scratch for each operand */

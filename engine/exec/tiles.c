@@ -119,7 +119,9 @@ void worker_init(worker *w, machine *m, int lane)
     char *scratch = m->scratch + (size_t)lane * m->thread_scratch;
 
     w->machine = m;
-    w->ahead = NULL;
+    w->ahead = &w->own;
+    w->own.count = 0;
+    w->own.far = false;
     w->program = p;
     for (int i = 0; i < operand_count(p); i++, scratch += tile / BUFFER_ALIGN * BUFFER_ALIGN)
         w->operand[i] = w->spare[i] = scratch;
@@ -185,66 +187,37 @@ static void load_leaf(worker *w, int k, int64_t at, int64_t n, int64_t padded)
     memset(w->spare[k] + (size_t)n * l->size, 0, (size_t)(padded - n) * l->size);
 }
 
-/* The cache lines that will be read later, leaf after leaf. */
-typedef struct coming {
-    const worker *w;
-    int leaf; /* the next one to begin with */
-    int64_t at, n;
-    const char *next, *end;
-} coming;
-
-/* Finds the next leaf with lines to ask for; false if there is none. */
-static bool next_leaf(coming *c)
+/* Sets the lines that the leaves will read some tiles after the one at `at`, and how many of
+ * them are asked for at a time. */
+static void look_ahead(worker *w, int64_t at, int64_t n)
 {
-    const tile_program *p = c->w->program;
-
-    while (c->leaf < p->leaf_count) {
-        const int k = c->leaf++;
-        const int64_t size = (int64_t)p->leaves[k].size;
-
-        if (!p->leaves[k].walks)
-            continue;
-        c->next = c->w->machine->leaf[k] + (c->w->offset[k] + c->at + p->leaves[k].ahead) * size;
-        c->end = c->next + c->n * size;
-        return true;
-    }
-    return false;
-}
-
-/* Asks for a few lines: the processor waits for few at a time. False if there are no more. */
-static bool ask_for(coming *c, int64_t lines)
-{
-    for (; lines > 0; lines--, c->next += CACHE_LINE) {
-        if (c->next >= c->end && !next_leaf(c))
-            return false;
-        prefetch_line(c->next);
-    }
-    return true;
-}
-
-static int64_t lines_of_tile(const tile_program *p, int64_t n)
-{
+    const tile_program *p = w->program;
+    ahead *a = &w->own;
     int64_t lines = 0;
 
-    for (int k = 0; k < p->leaf_count; k++)
-        if (p->leaves[k].walks)
-            lines += (n * (int64_t)p->leaves[k].size + CACHE_LINE - 1) / CACHE_LINE;
-    return lines;
+    a->count = 0;
+    for (int k = p->leaf_count - 1; k >= 0; k--) { /* the first one is asked for first */
+        const tile_leaf *l = &p->leaves[k];
+
+        if (!l->walks)
+            continue;
+        a->next[a->count] = w->machine->leaf[k] + (w->offset[k] + at + l->ahead) * (int64_t)l->size;
+        a->end[a->count] = a->next[a->count] + n * (int64_t)l->size;
+        lines += (n * (int64_t)l->size + CACHE_LINE - 1) / CACHE_LINE;
+        a->count++;
+    }
+    a->lines = lines / (p->instruction_count + STORE_WEIGHT) + 1;
 }
 
-static void ask_ahead(ahead *a)
+/* Asks for what is left. */
+static void ask_rest(ahead *a)
 {
-    for (int64_t i = 0; a->count > 0 && i < a->lines; i++) {
-        const int k = a->count - 1;
-
-        prefetch_line(a->next[k]);
-        a->next[k] += CACHE_LINE;
-        a->count -= a->next[k] >= a->end[k];
-    }
+    a->lines = INT64_MAX;
+    ask_ahead(a);
 }
 
 /* Runs the instructions, asking for lines in between. */
-static void run_instructions(worker *w, int64_t n, int64_t padded, coming *c, int64_t lines)
+static void run_instructions(worker *w, int64_t n, int64_t padded)
 {
     const tile_program *p = w->program;
 
@@ -253,27 +226,27 @@ static void run_instructions(worker *w, int64_t n, int64_t padded, coming *c, in
         const void *in[TILE_INPUTS] = {w->operand[t->in[0]], w->operand[t->in[1]],
                                        w->operand[t->in[2]]};
 
-        if (w->ahead != NULL)
-            ask_ahead(w->ahead);
-        else
-            ask_for(c, lines);
+        ask_ahead(w->ahead);
         t->kernel((size_t)(t->exact ? n : padded), w->operand[t->out], in);
     }
 }
 
 /* Stores past the caches, asking for lines that come in between. */
-static void stream_output(coming *c, char *to, const char *from, int64_t size)
+static void stream_output(ahead *a, char *to, const char *from, int64_t size)
 {
     enum { PART = 2 * CACHE_LINE, LINES = 4 };
     int64_t done = 0;
 
-    for (; done + PART <= size && ask_for(c, LINES); done += PART)
+    a->lines = LINES;
+    for (; done + PART <= size && a->count > 0; done += PART) {
+        ask_ahead(a);
         stream_copy(to + done, from + done, PART);
+    }
     stream_copy(to + done, from + done, (size_t)(size - done));
 }
 
 /* Outputs are computed where they go, or aside if they are padded or pass the caches. */
-static void store_outputs(worker *w, int64_t n, int64_t out, coming *c)
+static void store_outputs(worker *w, int64_t n, int64_t out)
 {
     const tile_program *p = w->program;
     const int first = p->leaf_count + p->register_count;
@@ -285,7 +258,7 @@ static void store_outputs(worker *w, int64_t n, int64_t out, coming *c)
         if (w->operand[first + k] != w->spare[first + k])
             continue;
         if (p->outputs[k].streams)
-            stream_output(c, to, w->spare[first + k], n * (int64_t)size);
+            stream_output(w->ahead, to, w->spare[first + k], n * (int64_t)size);
         else
             memcpy(to, w->spare[first + k], (size_t)n * size);
     }
@@ -295,9 +268,7 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
 {
     const tile_program *p = w->program;
     const int64_t padded = (n + lanes - 1) / lanes * lanes;
-    const int64_t lines = lines_of_tile(p, n);
     const int first_output = p->leaf_count + p->register_count;
-    coming c = {.w = w, .at = at, .n = n};
 
     resident_check(); /* elements that are far apart are each on pages of their own */
     for (int k = 0; k < p->leaf_count; k++)
@@ -307,13 +278,13 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
             n == padded && !p->outputs[k].streams
                 ? w->machine->output[k] + (size_t)out * p->outputs[k].size
                 : w->spare[first_output + k];
-    run_instructions(w, n, padded, &c, lines / (p->instruction_count + STORE_WEIGHT) + 1);
+    if (w->ahead == &w->own)
+        look_ahead(w, at, n);
+    run_instructions(w, n, padded);
     if (out >= 0)
-        store_outputs(w, n, out, &c);
-    if (w->ahead != NULL)
-        ask_ahead(w->ahead);
-    else
-        ask_for(&c, lines);
+        store_outputs(w, n, out);
+    if (w->ahead == &w->own)
+        ask_rest(&w->own);
 }
 
 /* ---- Elementwise tasks ------------------------------------------------------------------- */

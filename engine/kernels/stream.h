@@ -19,6 +19,20 @@ static inline void prefetch_line(const void *address)
     __builtin_prefetch(address);
 }
 
+/* Asks for some lines that will be read soon. */
+static inline void prefetch_lines(const char *address, int64_t lines)
+{
+    for (int64_t i = 0; i < lines; i++)
+        prefetch_line(address + i * CACHE_LINE);
+}
+
+/* Asks for some lines that will be read later: into the second-level cache. */
+static inline void prefetch_lines_later(const char *address, int64_t lines)
+{
+    for (int64_t i = 0; i < lines; i++)
+        __builtin_prefetch(address + i * CACHE_LINE, 0, 2);
+}
+
 /* Copies size bytes so that the copy does not stay in the caches, but for the ends that
  * fill no line. */
 static inline void stream_copy(void *to, const void *from, size_t size)

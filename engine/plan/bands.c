@@ -7,7 +7,7 @@
 
 enum {
     BAND_STEPS = 16,
-    BLOCK_BYTES = 16 << 10, /* of a block of rows, what the widest step reads and writes */
+    BLOCK_BYTES = 64 << 10, /* of a block of rows, what the widest step reads and writes */
     ROW_BYTES = 256 << 10   /* of one row, at most */
 };
 
@@ -172,6 +172,13 @@ static size_t place_locals(finder *f, int64_t block)
     return at;
 }
 
+static bool is_local_slot(const finder *f, int slot_index)
+{
+    const int b = buffer_of(f->plan, slot_index);
+
+    return b >= 0 && f->plan->buffers[b].is_local;
+}
+
 /* Whether an earlier leaf of the band, up to one of a step, reads the slot in place. */
 static bool is_read_before(const finder *f, int step, int leaf)
 {
@@ -193,29 +200,36 @@ static int64_t settle_leaf(const finder *f, int step, int leaf)
 {
     const tile_program *p = f->plan->steps[step].tiles;
     tile_leaf *l = &p->leaves[leaf];
-    const int b = buffer_of(f->plan, l->slot);
 
-    l->walks =
-        l->walks && (b < 0 || !f->plan->buffers[b].is_local) && !is_read_before(f, step, leaf);
+    l->walks = l->walks && !is_local_slot(f, l->slot) && !is_read_before(f, step, leaf);
     l->ahead = is_one_run(p) ? space_size(p) / f->rows : l->steps[0];
     return l->walks ? l->ahead : 0;
 }
 
-/* Sets what is asked for, spread over all instructions of a row. Nothing is stored past
- * the cache: it would come in bursts, for which reading waits. */
+/* How often lines of the next block are asked for during a tile: before each instruction,
+ * and each part that is folded. */
+static int64_t asks_of_tile(const tile_program *p)
+{
+    const int64_t bytes = p->tile * (int64_t)dtype_size(p->folded);
+
+    return p->instruction_count + (p->reduce != NULL ? bytes / FOLD_PART + 1 : 0);
+}
+
+/* Sets what is asked for, spread over all instructions of a row. Nothing is stored past the
+ * cache: rows end within lines, and lines in parts are the slowest stores of all. */
 static void settle_programs(const finder *f, band *b)
 {
-    int64_t bytes = 0, times = 0;
+    int64_t bytes = 0, times = 1;
 
     for (int i = f->first; i < f->end; i++) {
-        const tile_program *p = f->plan->steps[i].tiles;
-        const int64_t tiles = space_size(p) / f->rows / p->tile + 1;
+        tile_program *p = f->plan->steps[i].tiles;
+        const int64_t width = space_size(p) / f->rows;
 
-        times += tiles * (p->instruction_count + 1);
-        for (int k = 0; k < p->leaf_count; k++)
-            bytes += settle_leaf(f, i, k) * (int64_t)p->leaves[k].size;
         for (int k = 0; k < p->output_count; k++)
             p->outputs[k].streams = false;
+        times += (width + p->tile - 1) / p->tile * asks_of_tile(p);
+        for (int k = 0; k < p->leaf_count; k++)
+            bytes += settle_leaf(f, i, k) * (int64_t)p->leaves[k].size;
     }
     b->lines = bytes / CACHE_LINE / times + 1;
 }
@@ -256,13 +270,11 @@ static void make_band(finder *f, arena *a)
     b->local_bytes = place_locals(f, b->block);
     settle_programs(f, b);
     for (int i = f->first; i < f->end; i++) {
-        const size_t bytes = tile_thread_scratch(f->plan->steps[i].tiles);
-
-        scratch = bytes > scratch ? bytes : scratch;
+        scratch += in_lines(tile_thread_scratch(f->plan->steps[i].tiles));
         b->row_elements += space_size(f->plan->steps[i].tiles) / f->rows;
         f->plan->steps[i].scratch = 0;
     }
-    b->thread_scratch = in_lines(scratch) + b->local_bytes;
+    b->thread_scratch = scratch + b->local_bytes;
     first->scratch = (int64_t)(b->thread_scratch * (size_t)f->plan->threads);
     first->band = b;
 }

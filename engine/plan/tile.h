@@ -97,6 +97,7 @@ size_t tile_shared_scratch(const tile_program *p);
 enum {
     FOLD_BLOCK = 4096, /* elements of a run folded in lanes before they are combined */
     FOLD_ROWS = 64,    /* rows added one to the other before they are combined */
+    FOLD_PART = 1024,  /* bytes of a tile that are folded at a time */
     FOLD_SEGMENT = 64, /* blocks, of elements or rows, in one part of a result */
     TASK_ELEMENTS = 1 << 16
 };

@@ -13,6 +13,8 @@ static const char *const programs[] = {
     "a.mean(), var(a, axis=1), std(a, axis=0), a.prod(axis=2)",
     "a.max(axis=0), a.min(axis=2), a.max()",
     "softmax(a), softmax(a, axis=0)",
+    "b = a.reshape(1000, -1)\n(b - b.mean(axis=1, keepdims=True)) / "
+    "sqrt(var(b, axis=1, keepdims=True) + 1e-5), softmax(float32(b))",
     "2*a + 3*sin(a) - exp(-a)",
     "(a + a[:1]).sum(), (a.T * 2).sum(axis=0)",
     "b = a.reshape(-1, 20)\nb.sum(axis=0), b.sum(axis=1), b[:, ::3].sum()",

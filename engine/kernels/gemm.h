@@ -1,9 +1,9 @@
 /* gemm -- products of dense matrices, for every element type.
  *
  * float32, float64 and complex products are OpenBLAS's, called with one thread:
- * the executor cuts large products into panels itself. The others are plain
- * loops: integers wrap, bool is or-of-and, halves are summed as floats and
- * rounded once. The only place that knows cblas. */
+ * the executor cuts large products into panels itself. Halves are made floats block
+ * by block, which OpenBLAS multiplies; sums are floats, rounded once. The others are
+ * plain loops: integers wrap, bool is or-of-and. The only place that knows cblas. */
 #pragma once
 
 #include <stdbool.h>

@@ -121,7 +121,7 @@ typedef struct product {
  * the shapes alone, since the bits of a product may change with the cut. */
 static int64_t panel_rows(dtype t, int64_t m, int64_t n, int64_t k)
 {
-    const bool blas = t == DT_F32 || t == DT_F64 || dtype_is_complex(t);
+    const bool blas = dtype_is_float(t) || dtype_is_complex(t);
     const double row = (double)n * (double)(k > 16 ? k : 16);
     const double most = (blas ? 4e9 * 4 / (double)dtype_size(t) : 2.5e6) / (row > 1 ? row : 1);
     const int64_t half = row * (double)m < 2e7 ? m : (m + 1) / 2;

@@ -116,14 +116,14 @@ typedef struct product {
 
 /* Rows in one task. OpenBLAS rearranges the right factor for every call, so panels are as
  * high as they may be: 512 rows, or two halves, and less only if a task would do more than
- * 4e9 multiplications of float32. Our own loops do 2.5 million; a row of the result counts
- * for 16 multiplications an element at least, since it is written. Follows from the type and
+ * 2e9 multiplications of float32, some 30 ms. Our own loops do 2.5 million; a row of the result
+ * counts for 16 multiplications an element at least, since it is written. Follows from the type and
  * the shapes alone, since the bits of a product may change with the cut. */
 static int64_t panel_rows(dtype t, int64_t m, int64_t n, int64_t k)
 {
     const bool blas = dtype_is_float(t) || dtype_is_complex(t);
     const double row = (double)n * (double)(k > 16 ? k : 16);
-    const double most = (blas ? 4e9 * 4 / (double)dtype_size(t) : 2.5e6) / (row > 1 ? row : 1);
+    const double most = (blas ? 2e9 * 4 / (double)dtype_size(t) : 2.5e6) / (row > 1 ? row : 1);
     const int64_t half = row * (double)m < 2e7 ? m : (m + 1) / 2;
     const int64_t wanted = !blas ? m : half < 512 ? half : 512;
     const int64_t block = blas ? 64 : 1;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANSWER_BYTES_MAX = 65536, MEMORY_BYTES = 32 * 1024, CONNECTIONS = 256 };
+enum { MEMORY_BYTES = 32 * 1024, CONNECTIONS = 256 };
 
-static char text[ANSWER_BYTES_MAX + 1];
+static char *text;
 static size_t length, headers_length;
 
 static struct MHD_Response *answer(void)
@@ -53,7 +53,13 @@ static void read_answer(const char *path)
     FILE *file = fopen(path, "rb");
     char *gap;
 
-    length = file == NULL ? 0 : fread(text, 1, ANSWER_BYTES_MAX, file);
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0)
+        exit(1);
+    length = (size_t)ftell(file);
+    text = calloc(1, length + 1);
+    rewind(file);
+    if (text == NULL || fread(text, 1, length, file) != length)
+        exit(1);
     gap = strstr(text, "\n\n");
     if (gap == NULL)
         exit(1);

@@ -19,9 +19,11 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 BENCH = os.environ.get("BUILD", "build") + "/tests/bench/bench"
 sys.path.insert(0, HERE)
+from durable import POINTS, table_of_durability  # noqa: E402
 from peers import peers  # noqa: E402
 from streaming import table_of_streaming  # noqa: E402
 from tiny import table_of_requests  # noqa: E402
+from transfers import table_of_transfers  # noqa: E402
 
 # Most that the engine may take, in times of the loop by hand, and least that peers must
 # take, in times of the engine.
@@ -29,9 +31,6 @@ TARGETS = {"S1": (1.20, {}), "S2": (1.10, {"numpy": 1, "numexpr": 1, "torch": 1,
            "S3": (1.25, {"numpy": 4, "torch": 3}), "S4": (1 / 0.97, {})}
 CHAIN = {"numpy": 8, "numexpr": 6}
 SPEEDUP = 1.85
-ELSEWHERE = [("S7", "JSON tensors end to end"), ("S8", "npy in and out"),
-             ("S10", "durable small writes: build/tests/bench/bench_storage"),
-             ("S11", "start: build/tests/bench/bench_storage")]
 SIZES = [10 ** k for k in range(3, 8)]
 
 
@@ -138,22 +137,29 @@ def table_of_growth(points):
         "| S12 | %d | %.2f |" % point for point in points]
 
 
-def picture(points):
-    """Cost an element over the number of elements, both logarithmic."""
-    width, height, left, bottom = 560, 300, 60, 260
-    x = lambda n: left + (width - left - 20) * (np.log10(n) - 3) / 4
-    y = lambda ns: bottom - 60 * np.log10(ns)
-    dots = " ".join("%.0f,%.0f" % (x(n), y(ns)) for n, ns in points)
-    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" '
-           'font-size="12">' % (width, height),
-           '<text x="%d" y="16">ns an element, 2*a + 3*b*sin(c) - exp(d), float64, one thread</text>' % left]
-    for ns in (1, 10, 100, 1000):
-        out.append('<path d="M%d %.0fH%d" stroke="#ddd"/><text x="8" y="%.0f">%d</text>' % (
-            left, y(ns), width - 20, y(ns) + 4, ns))
-    for n in SIZES:
-        out.append('<text x="%.0f" y="%d" text-anchor="middle">%.0e</text>' % (x(n), bottom + 20, n))
-    out.append('<polyline points="%s" fill="none" stroke="#06c" stroke-width="2"/></svg>' % dots)
-    return "\n".join(out) + "\n"
+def panel(title, points, left, top):
+    """Cost over how many, both logarithmic, as a part of a picture."""
+    width, height = 230, 150
+    xs, ys = np.log10([p[0] for p in points]), np.log10([p[1] for p in points])
+    low, high = np.floor(min(ys)), max(np.ceil(max(ys)), np.floor(min(ys)) + 1)
+    x = lambda v: left + width * (v - xs[0]) / (xs[-1] - xs[0])
+    y = lambda v: top + height * (1 - (v - low) / (high - low))
+    out = ['<text x="%d" y="%d">%s</text>' % (left, top - 10, title)]
+    for k in np.arange(low, high + 1):
+        out.append('<path d="M%d %.0fh%d" stroke="#ddd"/><text x="%d" y="%.0f" text-anchor="end">%g</text>' % (
+            left, y(k), width, left - 4, y(k) + 4, 10.0 ** k))
+    out += ['<text x="%.0f" y="%d" text-anchor="middle">%g</text>' % (x(v), top + height + 16, p[0]) for v, p in zip(xs, points)]
+    dots = " ".join("%.0f,%.0f" % (x(v), y(w)) for v, w in zip(xs, ys))
+    return out + ['<polyline points="%s" fill="none" stroke="#06c" stroke-width="2"/>' % dots]
+
+
+def picture(series):
+    """What grows how: a panel for each series."""
+    rows = (len(series) + 1) // 2
+    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 %d" font-family="sans-serif" font-size="11">' % (220 * rows)]
+    for k, (title, points) in enumerate(series.items()):
+        out += panel(title, points, 50 + k % 2 * 300, 35 + k // 2 * 220)
+    return "\n".join(out + ["</svg>"]) + "\n"
 
 
 def machine():
@@ -178,19 +184,18 @@ def main():
     first = next(iter(benches.values()))
     threads = table_of_threads(first.rows, seen)
     points = growth(first, options.turns)
-    rest = ["| target | what | |", "|---|---|---|"] + ["| %s | %s | not measured here |" % e for e in ELSEWHERE]
-    tables = [rows, threads, table_of_requests(options.turns), table_of_streaming(options.turns),
-              table_of_growth(points), rest]
+    tables = [rows, threads, table_of_requests(options.turns), table_of_transfers(options.turns),
+              table_of_streaming(options.turns), table_of_durability(options.turns), table_of_growth(points)]
     print("\n\n".join("\n".join(t) for t in tables[1:]))
     for bench in benches.values():
         bench.close()
     if options.write:
         with open(os.path.join(HERE, "RESULTS.md"), "w") as f:
             f.write("# Speed\n\nWritten by `make bench WRITE=1`. %s; medians of %d turns, interleaved.\n\n%s\n\n"
-                    "![cost an element](scaling.svg)\n" % (machine(), options.turns,
+                    "![how cost grows](scaling.svg)\n" % (machine(), options.turns,
                                                            "\n\n".join("\n".join(t) for t in tables)))
         with open(os.path.join(HERE, "scaling.svg"), "w") as f:
-            f.write(picture(points))
+            f.write(picture({"2*a + 3*b*sin(c) - exp(d), ns an element": points, **POINTS}))
 
 
 main()

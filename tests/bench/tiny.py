@@ -16,33 +16,14 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("BUILD", "build")
 os.environ.setdefault("TENSORD", BUILD + "/tensord")
-sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
+from bare import Bare, processor_s  # noqa: E402
 from server import Server  # noqa: E402
 
 THREADS = 2
 BODY = json.dumps({"program": "2*x+1", "inputs": {"x": 10000.5}})
 JSON = {"Content-Type": "application/json"}
-ADDED = {"date", "connection", "content-length"}  # by the library itself
 SHARE, LONELY_US = 0.70, 40
-
-
-class Bare:
-    """bare.c, giving the answer that a server gave."""
-
-    def __init__(self, headers, body, directory):
-        path = os.path.join(directory, "answer")
-        with open(path, "wb") as f:
-            for name, value in headers.items():
-                if name.lower() not in ADDED:
-                    f.write(("%s: %s\n" % (name, value)).encode())
-            f.write(b"\n" + body)
-        self.process = subprocess.Popen([BUILD + "/tests/bench/bare", path, str(THREADS)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.port = int(self.process.stdout.readline().split()[-1])
-
-    def stop(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def script(directory, token):
@@ -56,12 +37,6 @@ def script(directory, token):
         f.write("local n = 0\nrequest = function()\n  n = n %% 80000 + 1\n"
                 "  return wrk.format(nil, nil, nil, '%s' .. 10000 + n .. '%s')\nend\n" % (before, after))
     return path
-
-
-def processor_s(process):
-    with open("/proc/%d/stat" % process.pid) as f:
-        fields = f.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def load(who, connections, lua, seconds=2):
@@ -83,7 +58,7 @@ def measure(turns):
     with tempfile.TemporaryDirectory() as directory, \
             Server("--http-threads", str(THREADS), "--log-level", "info") as server:
         _, headers, body = server.request("POST", "/v1/eval", BODY, JSON)
-        bare, lua = Bare(headers, body, directory), script(directory, server.token)
+        bare, lua = Bare(headers, body, directory, THREADS), script(directory, server.token)
         taken = {}
         for _ in range(turns):
             for connections in (32, 1):

@@ -15,8 +15,31 @@ static bool end(void *state, error *err)
 
 static void close_body(void *state)
 {
-    wire_reader_free(((body *)state)->reader);
+    body *b = state;
+
+    wire_reader_free(b->reader);
+    incoming_free(b->incoming);
+    b->incoming = NULL;
 }
+
+/* ---- Arrays that go to storage -----------------------------------------------------------------
+ */
+
+static bool open_incoming(void *context, dtype t, const shape *s, error *err)
+{
+    body *b = context;
+
+    b->incoming = incoming_new(b->storage, b->durability, b->form, t, s, err);
+    return b->incoming != NULL;
+}
+
+static bool write_incoming(void *context, const void *bytes, size_t n, error *err)
+{
+    return incoming_write(((body *)context)->incoming, bytes, n, err);
+}
+
+/* ---- Opening -----------------------------------------------------------------------------------
+ */
 
 /* No body says what an empty object says. */
 static bool open_empty(body *b, arena *a, wire_document document, error *err)
@@ -37,7 +60,9 @@ static bool is_empty_tensor(const wire_reader_options *o)
 
 static bool open_reader(const http_request *r, body *b, wire_document document, error *err)
 {
-    wire_reader_options options = {.document = document, .length = r->body_length};
+    wire_reader_options options = {.document = document,
+                                   .length = r->body_length,
+                                   .taker = b->taker.open != NULL ? &b->taker : NULL};
     const unsigned formats =
         WIRE_BIT(WIRE_JSON) | WIRE_BIT(WIRE_NPY) | WIRE_BIT(WIRE_NPZ) | WIRE_BIT(WIRE_RAW);
 
@@ -53,13 +78,30 @@ static bool open_reader(const http_request *r, body *b, wire_document document, 
     return b->reader != NULL;
 }
 
-bool body_open(services *s, http_request *r, wire_document document, error *err)
+static body *body_new(services *s, http_request *r)
 {
     body *b = arena_alloc(r->arena, sizeof *b);
 
     budget_init(&b->budget, s->config->plan_bytes_max);
     r->sink = (http_sink){.state = b, .feed = feed, .end = end, .close = close_body};
-    return open_reader(r, b, document, err);
+    return b;
+}
+
+bool body_open(services *s, http_request *r, wire_document document, error *err)
+{
+    return open_reader(r, body_new(s, r), document, err);
+}
+
+bool body_open_stored(services *s, http_request *r, storage_form form, durability d, error *err)
+{
+    body *b = body_new(s, r);
+
+    b->storage = s->storage;
+    b->form = form;
+    b->durability = d;
+    if (form != FORM_INLINE && d != DURABILITY_MEMORY)
+        b->taker = (array_taker){s->config->plan_bytes_max, open_incoming, write_incoming, b};
+    return open_reader(r, b, WIRE_TENSOR_BODY, err);
 }
 
 body *body_of(const http_request *r)

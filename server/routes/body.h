@@ -7,15 +7,26 @@
 
 #include "server/routes/routes.h"
 #include "server/wire/wire.h"
+#include "storage/storage.h"
 
 typedef struct body {
     budget budget;
     wire_reader *reader;
+    storage *storage; /* for an array that is taken */
+    storage_form form;
+    durability durability;
+    array_taker taker;
+    incoming *incoming; /* an array too large for memory, in storage already; NULL: none is. Given
+                           up with the body, unless the handler takes it */
 } body;
 
 /* Makes the body of r a document of this kind, in the format of its media type. A
  * request without a body gives an empty object, where that is a document. */
 bool body_open(services *s, http_request *r, wire_document document, error *err);
+
+/* Likewise for a tensor that is to be stored in this way: one that is larger than a request's
+ * memory, as npy or raw, goes to its file while it arrives. */
+bool body_open_stored(services *s, http_request *r, storage_form form, durability d, error *err);
 
 /* The body that body_open made. */
 body *body_of(const http_request *r);

@@ -33,7 +33,7 @@ route_handle grad_handle;
 route_handle job_get, job_delete, job_result, job_events, jobs_list_all;
 
 /* variables.c, variable_meta.c, variable_attributes.c: named tensors */
-route_open variable_open, attributes_open;
+route_open variable_open, variable_put_open, attributes_open;
 route_handle variable_get, variable_put, variable_delete, variable_meta, variables_list,
     attributes_get, attributes_put;
 

@@ -123,7 +123,7 @@ static const route table[] = {
         .summary = "The tensor of a name, or the part of it that a slice names.",
     },
     {
-        .method = "PUT", .pattern = "/v1/variables/{name}", .open = variable_open,
+        .method = "PUT", .pattern = "/v1/variables/{name}", .open = variable_put_open,
         .handle = variable_put, .traits = ROUTE_WORKER, .takes = TENSORS, .takes_schema = "Tensor",
         .gives = JSON, .gives_schema = "Variable", .query = "storage durability",
         .errors = {BODY_ERRORS, WRITE_ERRORS},

@@ -97,11 +97,6 @@ bool variable_get(services *s, http_request *r, error *err)
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-bool variable_open(services *s, http_request *r, error *err)
-{
-    return body_open(s, r, WIRE_TENSOR_BODY, err);
-}
-
 static bool read_form(const http_request *r, storage_form *result, error *err)
 {
     static const char *const words[] = {
@@ -119,28 +114,48 @@ static bool read_form(const http_request *r, storage_form *result, error *err)
            error_set(err, ERR_REQUEST, "storage is inline, memmap or auto, not '%.40s'.", word);
 }
 
-static bool put(services *s, http_request *r, const char *name, storage_form form, durability d,
-                error *err)
+bool variable_open(services *s, http_request *r, error *err)
 {
-    txn *x = stored_txn(s, r, d);
-    commit_result done;
-    const bool ok = stored_expect(s, r, x, name, err) &&
-                    txn_put_tensor(x, name, wire_tensor(body_root(r)), form, err) &&
-                    repeat_commit(r, x, &done, err) &&
-                    variable_answer_stored(s, r, name, &done, err);
+    return body_open(s, r, WIRE_TENSOR_BODY, err);
+}
 
-    txn_free(x);
-    return ok;
+bool variable_put_open(services *s, http_request *r, error *err)
+{
+    storage_form form;
+    durability d;
+
+    return read_form(r, &form, err) && stored_durability(r, &d, err) &&
+           body_open_stored(s, r, form, d, err);
+}
+
+/* Puts what came into the transaction, which may be in storage already. */
+static bool put_body(txn *x, const char *name, body *b, error *err)
+{
+    incoming *in = b->incoming;
+
+    if (in == NULL)
+        return txn_put_tensor(x, name, wire_tensor(wire_reader_root(b->reader)), b->form, err);
+    if (!incoming_finish(in, err))
+        return false;
+    b->incoming = NULL;
+    return txn_put_incoming_take(x, name, in, err);
 }
 
 bool variable_put(services *s, http_request *r, error *err)
 {
     const char *name = stored_name(r, err);
-    storage_form form;
-    durability d;
+    body *b = body_of(r);
+    commit_result done;
+    txn *x;
+    bool ok;
 
-    return name != NULL && read_form(r, &form, err) && stored_durability(r, &d, err) &&
-           put(s, r, name, form, d, err);
+    if (name == NULL)
+        return false;
+    x = stored_txn(s, r, b->durability);
+    ok = stored_expect(s, r, x, name, err) && put_body(x, name, b, err) &&
+         repeat_commit(r, x, &done, err) && variable_answer_stored(s, r, name, &done, err);
+    txn_free(x);
+    return ok;
 }
 
 bool variable_delete(services *s, http_request *r, error *err)

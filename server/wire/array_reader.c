@@ -24,6 +24,15 @@ static bool wrong_size(const array_reader *a, int64_t found, error *err)
                      found > (int64_t)a->got && a->announced < 0 ? "at least " : "", found);
 }
 
+/* Whether the elements go to the taker, as they come. */
+static bool is_taken(const array_reader *a)
+{
+    const npy_header *h = &a->header;
+
+    return a->taker != NULL && a->size > (size_t)a->taker->above_bytes && !h->swapped &&
+           !h->fortran && h->dtype != DT_BOOL; /* whose bytes are made 0 and 1 at the end */
+}
+
 /* Makes the tensor, when type and shape are known; nothing is allocated for a
  * size that was announced differently. */
 static bool begin_elements(array_reader *a, error *err)
@@ -35,6 +44,11 @@ static bool begin_elements(array_reader *a, error *err)
     if (a->announced >= 0 && (uint64_t)a->announced != h->length + a->size)
         return wrong_size(a, a->announced - (int64_t)h->length, err);
     a->has_header = true;
+    a->taken = is_taken(a);
+    if (a->taken) {
+        *a->tensor = (tensor){.dtype = h->dtype, .shape = h->shape};
+        return a->taker->open(a->taker->context, h->dtype, &h->shape, err);
+    }
     return tensor_new(a->tensor, a->budget, h->dtype, &h->shape, err);
 }
 
@@ -83,9 +97,10 @@ bool array_reader_feed(array_reader *a, const char *bytes, size_t n, error *err)
         return true;
     if (n > a->size - a->got)
         return wrong_size(a, (int64_t)(a->got + n), err);
-    memcpy((char *)buffer_bytes(a->tensor->buf) + a->got, bytes, n);
+    if (!a->taken)
+        memcpy((char *)buffer_bytes(a->tensor->buf) + a->got, bytes, n);
     a->got += n;
-    return true;
+    return !a->taken || a->taker->write(a->taker->context, bytes, n, err);
 }
 
 /* Strides of an array whose first axis runs fastest. */
@@ -114,6 +129,8 @@ bool array_reader_end(array_reader *a, error *err)
                          a->head.length);
     if (a->got < a->size)
         return wrong_size(a, (int64_t)a->got, err);
+    if (a->taken)
+        return true;
     if (a->header.swapped)
         npy_swap_bytes(buffer_bytes(t->buf), tensor_size(t), t->dtype);
     if (t->dtype == DT_BOOL)

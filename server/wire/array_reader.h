@@ -9,7 +9,18 @@
 #include "engine/tensor/npy.h"
 #include "engine/tensor/tensor.h"
 
+/* Who takes the elements of an array of more than so many bytes, piece by piece, in the place of
+ * a tensor; they are little-endian and in C order. */
+typedef struct array_taker {
+    int64_t above_bytes;
+    bool (*open)(void *context, dtype t, const shape *s, error *err);
+    bool (*write)(void *context, const void *bytes, size_t n, error *err);
+    void *context;
+} array_taker;
+
 typedef struct array_reader {
+    const array_taker *taker; /* NULL: all become tensors */
+    bool taken;               /* the tensor has a type and no buffer */
     budget *budget;
     const dtype *hint; /* of bfloat16, or NULL */
     int64_t announced; /* bytes of header and elements together; -1: not known */

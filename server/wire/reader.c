@@ -56,6 +56,7 @@ static bool begin(wire_reader *r, error *err)
         return true;
     }
     array_reader_init(&r->array, held_add(&r->held), r->budget, hint, o->length);
+    r->array.taker = o->taker;
     return o->format == WIRE_NPY || begin_raw(r, err);
 }
 

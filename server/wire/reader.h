@@ -22,6 +22,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "server/wire/array_reader.h"
 #include "server/wire/format.h"
 #include "server/wire/value.h"
 
@@ -44,8 +45,9 @@ typedef enum wire_document {
 typedef struct wire_reader_options {
     wire_format format;
     wire_document document;
-    wire_hints hints; /* of the headers; raw needs both */
-    int64_t length;   /* of the body, as announced; -1 if it was not */
+    wire_hints hints;         /* of the headers; raw needs both */
+    int64_t length;           /* of the body, as announced; -1 if it was not */
+    const array_taker *taker; /* of npy and raw ones; NULL: nobody. Lives as long as the reader */
 } wire_reader_options;
 
 typedef struct wire_reader wire_reader;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An array of ten times the memory budget: what streams, what is refused, and how much memory that takes."""
 import http.client
+import io
+import itertools
 import json
 import os
 import sys
@@ -34,13 +36,30 @@ def blocks():
         yield first, end, values(first, end)
 
 
-def put_x(data):
-    """Stores x with a server that has room for it."""
-    with Server(data=data) as server:
-        status, _, answer = server.request("PUT", "/v1/variables/x", (x.tobytes() for _, _, x in blocks()), {
-            "Content-Type": "application/octet-stream", "Tensor-Dtype": "float64",
-            "Tensor-Shape": "%d,%d" % (ROWS, WIDTH), "Content-Length": str(ROWS * WIDTH * 8)})
-        assert status == 201, answer
+def put_x(server):
+    """Puts x as an .npy file, which is larger than all memory that the server has for it."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (ROWS, WIDTH)})
+    header = header.getvalue()
+    pieces = itertools.chain([header], (x.tobytes() for _, _, x in blocks()))
+    return server.request("PUT", "/v1/variables/x", pieces, {
+        "Content-Type": "application/x-npy", "Content-Length": str(len(header) + ROWS * WIDTH * 8)})
+
+
+def check_put(report, server):
+    status, _, answer = put_x(server)
+    report.check(status == 201, "PUT: %d %s" % (status, answer[:300]))
+    check_memory(report, server, "PUT")
+    broken = {"Authorization": "Bearer " + server.token, "Content-Type": "application/octet-stream",
+              "Tensor-Dtype": "float64", "Tensor-Shape": str(ROWS * WIDTH), "Content-Length": str(ROWS * WIDTH * 8)}
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    connection.putrequest("PUT", "/v1/variables/z")
+    for name, value in broken.items():
+        connection.putheader(name, value)
+    connection.endheaders(bytes(1 << 20))
+    connection.close()
+    report.check(soon(lambda: len(files(server.data)) == 1), "what was broken off is there")
+    report.check(server.request("GET", "/v1/variables/z")[0] == 404, "z is there")
 
 
 def peak_bytes(server):
@@ -242,18 +261,10 @@ def check_answers(report, server):
 
 def main():
     report = Report()
-    with Server() as first:  # for its directory
-        data = first.data
-        first.stop()
-        put_x(data)
-        with Server("--memory-bytes-max", str(BUDGET), data=data) as server:
-            check_reductions(report, server)
-            check_answers(report, server)
-            check_stores(report, server)
-            check_refusals(report, server)
-            check_ends(report, server)
-            check_budget(report, server)
-            check_kill(report, server)
+    with Server("--memory-bytes-max", str(BUDGET)) as server:
+        for check in (check_put, check_reductions, check_answers, check_stores, check_refusals, check_ends,
+                      check_budget, check_kill):
+            check(report, server)
     return report.end()
 
 

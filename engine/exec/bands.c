@@ -155,6 +155,7 @@ bool band_run_tasks(const plan *p, const band *b, const machine *machines, char 
                   .task_rows = blocks * b->block,
                   .lanes = arena_array(a, (size_t)p->threads, sizeof *r.lanes)};
 
+    w->task_work = w->work * (double)r.task_rows / (double)b->rows;
     for (int i = 0; i < p->threads; i++)
         lane_init(p, &r, &r.lanes[i], scratch + (size_t)i * b->thread_scratch, a);
     pool_run((to - from + r.task_rows - 1) / r.task_rows, run_rows, &r);

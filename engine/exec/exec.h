@@ -29,6 +29,13 @@ static inline void run_progress_restart(run_progress *p)
     p->depth = 0;
 }
 
+/* Adds a part's share of the work; from any thread. NULL: nobody asks. */
+static inline void run_progress_add(run_progress *p, double work)
+{
+    if (p != NULL)
+        atomic_fetch_add_explicit(&p->work_done, (int64_t)work, memory_order_relaxed);
+}
+
 /* When to stop: asked at least every few milliseconds. */
 typedef struct stop_sign {
     const _Atomic int *cancelled; /* not 0: give up; NULL: never */

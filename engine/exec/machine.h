@@ -8,6 +8,8 @@
  * kernels met. */
 typedef struct watch {
     const stop_sign *stop;
+    run_progress *progress; /* told of each task; NULL: nobody asks, or who runs windows tells it */
+    double work, task_work; /* element operations of all tasks, and of each */
     _Atomic bool stopped;
     _Atomic unsigned flags;
     error err; /* set by who sets stopped */
@@ -15,7 +17,8 @@ typedef struct watch {
 
 /* Whether to stop now; the first to find so notes why. */
 bool watch_stops(watch *w);
-/* Adds what this thread's kernels met since kernel_flags was cleared. */
+/* A task is done: adds what this thread's kernels met since kernel_flags was cleared, and the
+ * task's work. */
 void watch_note(watch *w);
 
 /* A program bound to memory. */

@@ -114,11 +114,20 @@ bool runner_bind(runner *r, const step *s, machine *m, watch *w, error *err)
     return true;
 }
 
+double runner_work(const step *s, int count)
+{
+    double work = 0;
+
+    for (int i = 0; i < count; i++)
+        work += s[i].work;
+    return work;
+}
+
 /* Runs the steps of a band, or the one step. */
 static bool run_tile_steps(runner *r, const step *s, int count, error *err)
 {
     machine *machines = arena_array(r->arena, (size_t)count, sizeof *machines);
-    watch w = {.stop = r->stop};
+    watch w = {.stop = r->stop, .progress = r->stop->progress, .work = runner_work(s, count)};
     buffer *scratch;
     bool ok;
 
@@ -155,6 +164,7 @@ static bool run_stopped(op_run *run, error *err)
 /* A region whose parts stop being done once the request is to stop. */
 typedef struct op_region {
     const stop_sign *stop;
+    double work; /* element operations of one part */
     void (*part)(void *context, int64_t i);
     void *context;
     _Atomic bool stopped;
@@ -169,16 +179,20 @@ static void run_op_part(void *context, int64_t i, int lane)
     (void)lane;
     if (atomic_load_explicit(&region->stopped, memory_order_relaxed))
         return;
-    if (!stop_asked(region->stop, &err))
+    if (!stop_asked(region->stop, &err)) {
         region->part(region->context, i);
-    else if (!atomic_exchange(&region->stopped, true))
+        run_progress_add(region->stop->progress, region->work);
+    } else if (!atomic_exchange(&region->stopped, true)) {
         region->err = err;
+    }
 }
 
 static bool run_parallel(op_run *run, int64_t n, void (*part)(void *context, int64_t i),
                          void *context, error *err)
 {
-    op_region region = {.stop = ((runner *)run->machine)->stop, .part = part, .context = context};
+    const runner *r = run->machine;
+    op_region region = {
+        .stop = r->stop, .work = r->step_work / (double)n, .part = part, .context = context};
 
     pool_run(n, run_op_part, &region);
     if (region.stopped)
@@ -344,16 +358,15 @@ static bool run_watched(runner *r, const step *s, error *err)
     run_progress *p = r->stop->progress;
     const int64_t before = p == NULL ? 0 : p->work_done;
     const int count = plan_steps_together(s);
-    double work = 0;
+    const double work = runner_work(s, count);
 
     if (p == NULL)
         return run_step(r, s, err);
     p->depth++;
+    r->step_work = work;
     if (!run_step(r, s, err))
         return false;
     p->depth--;
-    for (int i = 0; i < count; i++)
-        work += s[i].work;
     p->work_done = before + (int64_t)work;
     p->steps_done += p->depth == 0 ? count : 0;
     return true;

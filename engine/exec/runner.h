@@ -14,6 +14,7 @@ typedef struct runner {
     run_notes *notes;
     arena *arena;
     const sink *sinks; /* by output; NULL: all are kept */
+    double step_work;  /* element operations of the step that runs */
 } runner;
 
 /* Where a value lies now; without a reference of its own. */
@@ -28,6 +29,9 @@ void runner_adopt_take(runner *r, int slot, const tensor *t);
 
 /* The first byte of a slot that has a buffer. */
 char *runner_bytes(const runner *r, int slot);
+
+/* Element operations of steps that follow each other. */
+double runner_work(const step *s, int count);
 
 /* Binds a step's program to its slots, whose buffers are made unless a band keeps them. */
 struct machine;

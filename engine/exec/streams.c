@@ -249,10 +249,8 @@ static bool run_windows(stream_run *r, const step *first, error *err)
 {
     const run_progress *p = r->runner->stop->progress;
     const int64_t before = p == NULL ? 0 : p->work_done;
-    double work = 0;
+    const double work = runner_work(first, r->stream->steps);
 
-    for (int i = 0; i < r->stream->steps; i++)
-        work += first[i].work;
     for (int64_t from = 0; from < r->stream->rows; from += r->stream->window) {
         const int64_t left = r->stream->rows - from;
         const int64_t rows = left < r->stream->window ? left : r->stream->window;

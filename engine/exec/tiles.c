@@ -378,6 +378,7 @@ void watch_note(watch *w)
 {
     if (kernel_flags != 0)
         atomic_fetch_or(&w->flags, kernel_flags);
+    run_progress_add(w->progress, w->task_work);
 }
 
 static void run_task(void *context, int64_t task, int lane)
@@ -399,7 +400,10 @@ static void run_task(void *context, int64_t task, int lane)
 
 bool machine_run_tasks(machine *m)
 {
-    pool_run(tile_task_count(m->program), run_task, m);
+    const int64_t tasks = tile_task_count(m->program);
+
+    m->watch->task_work = m->watch->work / (double)tasks;
+    pool_run(tasks, run_task, m);
     if (!m->watch->stopped && m->program->reduce != NULL)
         fold_finish(m);
     return !m->watch->stopped;

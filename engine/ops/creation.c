@@ -25,26 +25,44 @@ static void store(dtype from, const void *values, int64_t n, dtype to, void *out
     }
 }
 
+enum { FILL_CHUNK = 512, FILL_PART = 128 * FILL_CHUNK }; /* elements: at once, in a task */
+
+/* What the parts of a filling need to know. */
+typedef struct filling {
+    const tensor *out;
+    dtype made;
+    fill_fn *fill;
+    const void *context;
+    int64_t first, size;
+} filling;
+
+static void fill_part(void *context, int64_t part)
+{
+    const filling *f = context;
+    const int64_t from = part * FILL_PART;
+    const int64_t to = f->size - from < FILL_PART ? f->size : from + FILL_PART;
+    const size_t size = dtype_size(f->out->dtype);
+    char values[FILL_CHUNK * 8];
+
+    for (int64_t i = from; i < to; i += FILL_CHUNK) {
+        const int64_t n = to - i < FILL_CHUNK ? to - i : FILL_CHUNK;
+        char *at = (char *)tensor_bytes(f->out) + (size_t)i * size;
+
+        f->fill(f->context, f->first + i, n, f->made == f->out->dtype ? at : values);
+        if (f->made != f->out->dtype)
+            store(f->made, values, n, f->out->dtype, at);
+    }
+}
+
 bool op_fill(op_run *run, dtype made, fill_fn *fill, const void *context, error *err)
 {
-    enum { CHUNK = 512 };
-    tensor *out = &run->outputs[0];
-    const int64_t size = tensor_size(out);
-    const int64_t first = out->shape.rank > 0 && run->first_row > 0
-                              ? run->first_row * (size / out->shape.length[0])
-                              : 0;
-    char values[CHUNK * 8];
+    const tensor *out = &run->outputs[0];
+    filling f = {
+        .out = out, .made = made, .fill = fill, .context = context, .size = tensor_size(out)};
 
-    for (int64_t i = 0; i < size; i += CHUNK) {
-        const int64_t n = size - i < CHUNK ? size - i : CHUNK;
-
-        if (i % (128 * CHUNK) == 0 && run->stopped(run, err))
-            return false;
-        fill(context, first + i, n, values);
-        store(made, values, n, out->dtype,
-              (char *)tensor_bytes(out) + (size_t)i * dtype_size(out->dtype));
-    }
-    return true;
+    if (out->shape.rank > 0 && run->first_row > 0)
+        f.first = run->first_row * (f.size / out->shape.length[0]);
+    return run->parallel(run, (f.size + FILL_PART - 1) / FILL_PART, fill_part, &f, err);
 }
 
 int64_t op_fill_block(const op_call *call)

@@ -151,6 +151,18 @@ static bool infer_floats(const op_call *call, type *output, error *err)
     return check_seed(call, err) && op_shape_attr(call, &call->attrs[0], &output->shape, err);
 }
 
+/* A number takes ten rounds of multiplications, and a function of what they give. */
+static double draw_work(const op_call *call)
+{
+    enum { OPERATIONS = 16 };
+    error ignored = {0};
+    shape drawn;
+
+    return op_shape_attr(call, &call->attrs[0], &drawn, &ignored)
+               ? OPERATIONS * (double)shape_size(&drawn)
+               : 0;
+}
+
 static bool run_rand(op_run *run, error *err)
 {
     return run_fill(run, DT_I64, fill_digits, err);
@@ -182,6 +194,7 @@ static op_def rows[] = {
         .infer = infer_digits,
         .run = run_rand,
         .block = op_fill_block,
+        .work = draw_work,
         .casts = cast_seed,
         .traits = OP_IMPURE,
         .no_grad = true,
@@ -196,6 +209,7 @@ static op_def rows[] = {
         .infer = infer_floats,
         .run = run_unit,
         .block = op_fill_block,
+        .work = draw_work,
         .casts = cast_seed,
         .traits = OP_IMPURE,
         .no_grad = true,
@@ -210,6 +224,7 @@ static op_def rows[] = {
         .infer = infer_floats,
         .run = run_normal,
         .block = op_fill_block,
+        .work = draw_work,
         .casts = cast_seed,
         .traits = OP_IMPURE,
         .no_grad = true,
@@ -224,6 +239,7 @@ static op_def rows[] = {
         .infer = infer_floats,
         .run = run_truncated,
         .block = op_fill_block,
+        .work = draw_work,
         .casts = cast_seed,
         .traits = OP_IMPURE,
         .no_grad = true,

@@ -140,6 +140,7 @@ static bool note_file(storage *s, place *p, int64_t nbytes, error *err)
 {
     int fd = attachment_open(s, p->path, err);
     struct stat found;
+    int64_t asked;
     bool ok;
 
     if (fd < 0)
@@ -154,7 +155,9 @@ static bool note_file(storage *s, place *p, int64_t nbytes, error *err)
     p->device = (uint64_t)found.st_dev;
     if (p->said.offset <= p->bytes && nbytes <= p->bytes - p->said.offset)
         return true;
-    return error_set_limit(err, ERR_SIZE, p->bytes, p->said.offset + nbytes,
+    if (__builtin_add_overflow(p->said.offset, nbytes, &asked))
+        asked = INT64_MAX;
+    return error_set_limit(err, ERR_SIZE, p->bytes, asked,
                            "the file has %" PRId64 " bytes; %" PRId64 " from byte %" PRId64
                            " on are asked for",
                            p->bytes, nbytes, p->said.offset);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "engine/base/number.h"
 #include "engine/base/secret.h"
 #include "server/http/private.h"
 #include "server/http/uri.h"
@@ -175,6 +176,17 @@ const char *http_query(const http_request *r, const char *name)
         if (strcmp(r->query.items[i].name, name) == 0)
             return r->query.items[i].value;
     return NULL;
+}
+
+bool http_query_integer(const http_request *r, const char *name, int64_t *value)
+{
+    const char *said = http_query(r, name), *end;
+    bool out_of_range;
+
+    if (said == NULL)
+        return true;
+    end = said + strlen(said);
+    return said != end && number_read_i64(said, end, value, &out_of_range) == end;
 }
 
 const uint8_t *http_address(const http_request *r)

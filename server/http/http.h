@@ -105,6 +105,10 @@ typedef struct http_request {
 const char *http_header(const http_request *r, const char *name);
 const char *http_query(const http_request *r, const char *name);
 
+/* The integer that a query parameter is; *value stays as it is if there is none. False if it is
+ * no integer of 64 bits: digits, and perhaps a minus before them. */
+bool http_query_integer(const http_request *r, const char *name, int64_t *value);
+
 /* The address of the peer, 16 bytes (of IPv4 the last four), valid as long as r. NULL if it has
  * none: it came by a socket of the file system, or earlier. */
 const uint8_t *http_address(const http_request *r);

@@ -146,13 +146,14 @@ static bool check_caller(const services *s, http_request *r, route_match *match,
     return ok;
 }
 
-/* Whether list (a space between) has the n bytes at word as a word. */
-static bool has_word(const char *list, const char *word, size_t n)
+/* Whether list (a space between) has the n bytes at word as a word, by strncmp or strncasecmp. */
+static bool has_word(const char *list, const char *word, size_t n,
+                     int (*compare)(const char *, const char *, size_t))
 {
     for (const char *at = list; at != NULL && *at != '\0';) {
         size_t length = strcspn(at, " ");
 
-        if (length == n && strncasecmp(at, word, n) == 0)
+        if (length == n && compare(at, word, n) == 0)
             return true;
         at += length;
         at += *at == ' ';
@@ -180,7 +181,7 @@ static bool check_query(const http_request *r, const route *row, error *err)
     for (size_t i = 0; i < r->query.count; i++) {
         const char *name = r->query.items[i].name;
 
-        if (has_word(row->query, name, strlen(name)))
+        if (has_word(row->query, name, strlen(name), strncmp))
             continue;
         error_set(err, ERR_MEMBER, "The query has the parameter '%s', which %s does not take.",
                   name, row->pattern);
@@ -215,7 +216,8 @@ static bool choose_media(const http_request *r, route_match *match, error *err)
 
     if (row->gives == NULL)
         return true;
-    match->media = route_negotiate(r->arena, accept, row->gives);
+    if (accept == NULL || accept != format || *format != '\0') /* format= is no form */
+        match->media = route_negotiate(r->arena, accept, row->gives);
     return match->media != NULL ||
            error_set(err, ERR_ACCEPT, "%s gives %s, and '%.100s' was asked for.", row->pattern,
                      row->gives, accept);
@@ -252,7 +254,7 @@ static bool check_body_media(const http_request *r, route_match *match, error *e
     if (type == NULL)
         return error_set(err, ERR_MEDIA_TYPE, "Say what the body is: Content-Type may be %s.",
                          row->takes);
-    if (!has_word(row->takes, type, n) || !plain_parameters(type + n))
+    if (!has_word(row->takes, type, n, strncasecmp) || !plain_parameters(type + n))
         return error_set(err, ERR_MEDIA_TYPE, "%s takes %s, and the Content-Type is '%.100s'.",
                          row->pattern, row->takes, type);
     match->body_media = arena_copy(r->arena, type, n);

@@ -406,13 +406,10 @@ static const kind *kind_of(const http_request *r, error *err)
 
 static bool read_max(const http_request *r, const kind *k, int64_t *max, error *err)
 {
-    const char *said = http_query(r, "max");
-    char *behind;
-
-    *max = said == NULL ? k->usual : strtoll(said, &behind, 10);
-    return said == NULL || (*said != '\0' && *behind == '\0' && *max >= 1 && *max <= k->most) ||
+    *max = k->usual;
+    return (http_query_integer(r, "max", max) && *max >= 1 && *max <= k->most) ||
            error_set(err, ERR_REQUEST, "max of a %s is 1 to %" PRId64 ", not '%.40s'.", k->name,
-                     k->most, said);
+                     k->most, http_query(r, "max"));
 }
 
 static bool show(services *s, http_request *r, const entry *e, const kind *k, int64_t max,

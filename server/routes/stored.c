@@ -90,13 +90,11 @@ const entry *stored_find_version(const http_request *r, const snapshot *n, const
 {
     const entry *e = stored_find(n, ENTRY_VARIABLE, name, err);
     const char *said = http_query(r, "version");
-    char *end;
-    int64_t version;
+    int64_t version = 0;
 
     if (e == NULL || said == NULL)
         return e;
-    version = strtoll(said, &end, 10);
-    if (*said == '\0' || *end != '\0' || version < 1) {
+    if (!http_query_integer(r, "version", &version) || version < 1) {
         error_set(err, ERR_REQUEST, "version is a number from 1 on, not '%.40s'.", said);
         return NULL;
     }
@@ -132,12 +130,11 @@ bool stored_durability(const http_request *r, durability *result, error *err)
 
 bool stored_limit(const http_request *r, size_t *limit, error *err)
 {
-    const char *text = http_query(r, "limit");
-    char *end;
-    long n = text == NULL ? LIMIT_USUAL : strtol(text, &end, 10);
+    int64_t n = LIMIT_USUAL;
 
-    if (text != NULL && (*text == '\0' || *end != '\0' || n < 1 || n > LIMIT_MAX))
-        return error_set(err, ERR_REQUEST, "limit is 1 to %d, not '%.40s'.", LIMIT_MAX, text);
+    if (!http_query_integer(r, "limit", &n) || n < 1 || n > LIMIT_MAX)
+        return error_set(err, ERR_REQUEST, "limit is 1 to %d, not '%.40s'.", LIMIT_MAX,
+                         http_query(r, "limit"));
     *limit = (size_t)n;
     return true;
 }

@@ -143,12 +143,11 @@ static bool make_patch(change *c, error *err)
 
 static bool read_axis(const change *c, int rank, int *axis, error *err)
 {
-    const char *text = http_query(c->request, "axis");
-    char *end = NULL;
-    const int64_t said = text == NULL ? 0 : strtoll(text, &end, 10);
+    int64_t said = 0;
 
-    if (text != NULL && (*text == '\0' || *end != '\0'))
-        return error_set(err, ERR_REQUEST, "axis is an integer, not '%.40s'.", text);
+    if (!http_query_integer(c->request, "axis", &said))
+        return error_set(err, ERR_REQUEST, "axis is an integer, not '%.40s'.",
+                         http_query(c->request, "axis"));
     if (rank == 0)
         return error_set(err, ERR_AXIS, "'%s' is a scalar; it has no axis to append along.",
                          c->name);

@@ -13,6 +13,7 @@
 enum {
     LOCAL_BYTES = 30, /* of a member's header without name and extra field */
     END_BYTES = 22,   /* of the end record */
+    END64_BYTES = 76, /* of the end record of a 64-bit file and what leads to it */
     INFLATE_BYTES = 65536,
     STORED = 0,
     DEFLATED = 8,
@@ -66,6 +67,7 @@ struct npz_reader {
     npz_array *arrays;
     size_t count, room, members;
     table names;
+    uint64_t directory;            /* bytes since the directory began, the end record included */
     unsigned char last[END_BYTES]; /* the last bytes of the file so far */
 };
 
@@ -140,6 +142,7 @@ static bool take_magic(npz_reader *z, error *err)
     else if (magic == CENTRAL_MAGIC || magic == END_MAGIC) {
         z->state = IN_DIRECTORY;
         memcpy(z->last + END_BYTES - 4, z->head.bytes, 4);
+        z->directory = 4;
     } else
         return error_set(err, ERR_NPY, "npz: %s",
                          z->members == 0 ? "the bytes are no zip file"
@@ -191,6 +194,8 @@ static bool take_extra(npz_member *m, const char *extra, error *err)
     }
     if (m->size == UINT32_MAX || m->packed == UINT32_MAX)
         return error_set(err, ERR_NPY, "npz: '%s' has no size", m->name);
+    if (m->size > INT64_MAX || m->packed > INT64_MAX)
+        return error_set(err, ERR_NPY, "npz: '%.60s' says a size that no file has", m->name);
     if (m->flags & SIZES_FOLLOW)
         m->size = m->packed = UNKNOWN;
     return true;
@@ -400,6 +405,7 @@ static bool feed_trailer(npz_reader *z, const char **p, const char *end, bool *e
 /* Keeps the last bytes, where the end record must be. */
 static void pass_directory(npz_reader *z, const char *p, size_t n)
 {
+    z->directory += n;
     if (n >= END_BYTES) {
         memcpy(z->last, p + n - END_BYTES, END_BYTES);
         return;
@@ -449,11 +455,23 @@ bool npz_reader_feed(npz_reader *z, const char *bytes, size_t n, error *err)
     return true;
 }
 
+/* Whether the file ends where its end record says: nothing may hide behind a first end, where other
+ * readers of zip files would look. Before it there may be the record and locator of a 64-bit file.
+ */
+static bool ends_once(const npz_reader *z)
+{
+    const char *last = (const char *)z->last;
+    const uint64_t said = little(last + 12, 4);
+
+    return z->state == IN_DIRECTORY && little(last, 4) == END_MAGIC && little(last + 20, 2) == 0 &&
+           (z->directory == said + END_BYTES || z->directory == said + END64_BYTES + END_BYTES);
+}
+
 bool npz_reader_end(npz_reader *z, error *err)
 {
     const char *last = (const char *)z->last;
 
-    if (z->state != IN_DIRECTORY || little(last, 4) != END_MAGIC || little(last + 20, 2) != 0)
+    if (!ends_once(z))
         return error_set(err, ERR_NPY, "npz: the file is cut short, or something follows its end");
     if (little(last + 10, 2) != z->members)
         return error_set(err, ERR_NPY,

@@ -42,12 +42,13 @@ static bool parse_integer(parser *p, int64_t *value, bool *has)
     if (!*has)
         return !negative || expected(p, "a number");
     for (*value = 0; *p->at >= '0' && *p->at <= '9'; p->at++) {
+        const int digit = *p->at - '0';
+
         if (__builtin_mul_overflow(*value, 10, value) ||
-            __builtin_add_overflow(*value, *p->at - '0', value))
+            __builtin_add_overflow(*value, negative ? -digit : digit, value))
             return error_set(p->err, ERR_INDEX, "slice: a number of '%.80s' is out of range",
                              p->text);
     }
-    *value = negative ? -*value : *value;
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "server/wire/value.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -192,11 +193,13 @@ bool wire_fault(const wire_value *v, error *err, error_kind kind, const char *fo
 
 bool wire_expect(const wire_value *v, wire_type type, error *err)
 {
+    const bool beyond = type == WIRE_INTEGER && v->type == WIRE_REAL && fabs(v->real) >= 0x1p63;
+
     if (v->type == type)
         return true;
     return wire_fault(v, err, ERR_REQUEST, "%s%s%sexpected %s, found %s", v->key ? "'" : "",
                       v->key ? v->key : "", v->key ? "': " : "", wire_type_name(type),
-                      wire_type_name(v->type));
+                      beyond ? "one beyond 64 bits" : wire_type_name(v->type));
 }
 
 bool wire_dtype(const wire_value *v, dtype *result, error *err)

@@ -70,9 +70,11 @@ const char *name_normalise(arena *a, const char *bytes, size_t length, error *er
     utf8proc_uint8_t *normal = NULL;
     const char *name = NULL;
 
-    if (length == 0 || length > 4 * NAME_BYTES ||
-        utf8proc_map((const utf8proc_uint8_t *)bytes, (utf8proc_ssize_t)length, &normal, options) <
-            0)
+    if (memchr(bytes, '\0', length) != NULL)
+        error_set(err, ERR_NAME, "a name has no zero byte");
+    else if (length == 0 || length > 4 * NAME_BYTES ||
+             utf8proc_map((const utf8proc_uint8_t *)bytes, (utf8proc_ssize_t)length, &normal,
+                          options) < 0)
         error_set(err, ERR_NAME, "a name is 1 to %d bytes of UTF-8, this has %zu", NAME_BYTES,
                   length);
     else if (strlen((char *)normal) > NAME_BYTES)

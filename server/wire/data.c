@@ -41,19 +41,25 @@ void data_begin(data *d, const dtype *known, int depth_max)
 
 /* ---- Faults ----------------------------------------------------------------------- */
 
+/* Adds one step to the pointer in d->path and to the indices, which are longer. What there is no
+ * room for is left out. */
+static void add_step(data *d, char index[DATA_PATH_MAX], int64_t at)
+{
+    const size_t n = strlen(d->path), m = strlen(index);
+
+    if (m >= DATA_PATH_MAX - 24)
+        return;
+    snprintf(d->path + n, DATA_PATH_MAX - n, "/%" PRId64, at);
+    snprintf(index + m, DATA_PATH_MAX - m, "[%" PRId64 "]", at);
+}
+
 /* Writes where the current item is, as a pointer to d->path and as indices to
  * index. */
 static void note_position(data *d, int level, char index[DATA_PATH_MAX])
 {
-    size_t n = 0, m = 0;
-
     d->path[0] = index[0] = '\0';
-    for (int i = 1; i <= level && n < DATA_PATH_MAX - 24; i++) {
-        const int64_t at = d->count[i] > 0 ? d->count[i] - 1 : 0;
-
-        n += (size_t)snprintf(d->path + n, DATA_PATH_MAX - n, "/%" PRId64, at);
-        m += (size_t)snprintf(index + m, DATA_PATH_MAX - m, "[%" PRId64 "]", at);
-    }
+    for (int i = 1; i <= level; i++)
+        add_step(d, index, d->count[i] > 0 ? d->count[i] - 1 : 0);
 }
 
 static const char *syntax_fault(size_t offset, const char *at, const char *text, const char *what,
@@ -81,15 +87,14 @@ static bool ragged(data *d, int level, const char *what, error *err)
 bool data_misfit(data *d, int64_t element, int fit, dtype t, error *err)
 {
     char index[DATA_PATH_MAX] = "";
-    size_t n = 0, m = 0;
     int64_t rest = element, size = 1;
 
+    d->path[0] = '\0';
     for (int i = 1; i <= d->rank; i++)
         size *= d->length[i] > 0 ? d->length[i] : 1;
-    for (int i = 1; i <= d->rank && n < DATA_PATH_MAX - 24; i++) {
+    for (int i = 1; i <= d->rank; i++) {
         size /= d->length[i] > 0 ? d->length[i] : 1;
-        n += (size_t)snprintf(d->path + n, DATA_PATH_MAX - n, "/%" PRId64, rest / size);
-        m += (size_t)snprintf(index + m, DATA_PATH_MAX - m, "[%" PRId64 "]", rest / size);
+        add_step(d, index, rest / size);
         rest %= size;
     }
     return error_set(err, fit == FIT_RANGE ? ERR_OVERFLOW : ERR_VALUE, "the number%s%s %s %s",

@@ -41,7 +41,8 @@ static element_fit convert(const data *d, dtype t, const char *from, const data_
 static bool convert_all(data *d, dtype t, error *err)
 {
     const size_t size = dtype_size(t);
-    const char *patches = d->patches.bytes, *patches_end = patches + d->patches.size;
+    const char *patches = d->patches.bytes;
+    const char *patches_end = patches == NULL ? NULL : patches + d->patches.size;
     char *bytes = d->bytes.bytes;
 
     for (int64_t i = 0; i < d->elements; i++) {

@@ -411,11 +411,12 @@ static graph *rest_graph(const evaluation *e, const graph *g, const stage *s, co
 
         for (int k = 0; s->wanted[i] && !is_leaf(n) && k < n->output_count; k++) {
             values[at].weak = n->types[k].weak;
-            graph_map_set(map, (value){n, k}, graph_constant(rest, &values[at], err));
+            if (!error_is_set(err))
+                graph_map_set(map, (value){n, k}, graph_constant(rest, &values[at], err));
             tensor_unref(&values[at++]);
         }
-        if (error_is_set(err))
-            break;
+        if (error_is_set(err)) /* the other values are to be given up all the same */
+            continue;
         if (is_leaf(n) || (needed[i] && !s->wanted[i] && !s->ready[i]))
             graph_map_copy(map, n, err);
         if (s->fixed[i])

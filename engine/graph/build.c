@@ -39,7 +39,7 @@ static bool has_room(graph *g, int inputs, error *err)
     while (root->outer != NULL)
         root = root->outer;
     if (g->count - g->constant_count >= g->node_limit)
-        return error_set_limit(err, ERR_GRAPH_SIZE, g->node_limit, g->count + 1,
+        return error_set_limit(err, ERR_GRAPH_SIZE, g->node_limit, g->count - g->constant_count + 1,
                                "a graph has at most %d nodes", g->node_limit);
     if (root->total / GRAPH_TOTAL >= root->node_limit)
         return error_set_limit(err, ERR_GRAPH_SIZE, (int64_t)GRAPH_TOTAL * root->node_limit,

@@ -256,8 +256,8 @@ static bool scan_types(const op_def *op, const value *inputs, int own, const att
         types[i] = i < carries ? params[i] : variable_type(value_type(body->outputs[i]));
         if (i < carries ? !check_variable(op, body, i, &params[i], err)
                         : types[i].shape.rank == RANK_MAX)
-            return error_set(err, ERR_SHAPE_INVALID, "%s: a tensor has at most %d axes", op->name,
-                             RANK_MAX);
+            return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, RANK_MAX + 1,
+                                   "%s: a tensor has at most %d axes", op->name, RANK_MAX);
         if (i < carries)
             continue;
         memmove(types[i].shape.length + 1, types[i].shape.length,

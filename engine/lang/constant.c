@@ -190,7 +190,8 @@ bool constant_empty(tracer *tr, dtype type, const attr *lengths, const lang_valu
     if (x->kind != LANG_LIST || x->sequence->count > 0)
         return error_set(err, ERR_ARGUMENT, "array: a shape goes with an empty list; use reshape");
     if (lengths->n > RANK_MAX)
-        return error_set(err, ERR_SHAPE_INVALID, "array: a tensor has at most %d axes", RANK_MAX);
+        return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, lengths->n,
+                               "array: a tensor has at most %d axes", RANK_MAX);
     for (int i = 0; i < s.rank && lengths->kind == ATTR_INTS; i++) {
         s.length[i] = lengths->ints[i];
         empty = empty || s.length[i] == 0;

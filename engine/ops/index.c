@@ -221,8 +221,8 @@ static bool check_key(const op_call *call, const key_counts *c, error *err)
         return error_set(err, ERR_INDEX, "%s: %d indices for a tensor with %d axes", call->op->name,
                          c->consumed, rank);
     return rank + c->added <= RANK_MAX ||
-           error_set(err, ERR_SHAPE_INVALID, "%s: a tensor has at most %d axes", call->op->name,
-                     RANK_MAX);
+           error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, rank + c->added,
+                           "%s: a tensor has at most %d axes", call->op->name, RANK_MAX);
 }
 
 bool index_read(const op_call *call, const attr *key, index_view *view, error *err)
@@ -290,8 +290,9 @@ bool index_shape(const op_call *call, const index_view *view, shape *result, err
         if (plain == view->position && view->tensor_count > 0 &&
             (i == view->shape.rank || !view->is_selected[i] || view->tensor_axis[0] == i)) {
             if (result->rank + selected.rank > RANK_MAX)
-                return error_set(err, ERR_SHAPE_INVALID, "%s: a tensor has at most %d axes",
-                                 call->op->name, RANK_MAX);
+                return error_set_limit(
+                    err, ERR_SHAPE_INVALID, RANK_MAX, result->rank + selected.rank,
+                    "%s: a tensor has at most %d axes", call->op->name, RANK_MAX);
             memcpy(result->length + result->rank, selected.length,
                    (size_t)selected.rank * sizeof *selected.length);
             result->rank += selected.rank;
@@ -299,8 +300,9 @@ bool index_shape(const op_call *call, const index_view *view, shape *result, err
         }
         if (i < view->shape.rank && !view->is_selected[i]) {
             if (result->rank >= RANK_MAX)
-                return error_set(err, ERR_SHAPE_INVALID, "%s: a tensor has at most %d axes",
-                                 call->op->name, RANK_MAX);
+                return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, RANK_MAX + 1,
+                                       "%s: a tensor has at most %d axes", call->op->name,
+                                       RANK_MAX);
             result->length[result->rank++] = view->shape.length[i];
             plain += plain <= RANK_MAX;
         }

@@ -94,8 +94,8 @@ static bool infer_stack(const op_call *call, type *output, error *err)
     if (!shape_axis(call->attrs[0].integer, first->rank + 1, call->op->name, &axis, err))
         return false;
     if (first->rank + 1 > RANK_MAX)
-        return error_set(err, ERR_SHAPE_INVALID, "%s: a tensor has at most %d axes", call->op->name,
-                         RANK_MAX);
+        return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, RANK_MAX + 1,
+                               "%s: a tensor has at most %d axes", call->op->name, RANK_MAX);
     for (int i = 1; i < call->count; i++) {
         char a[SHAPE_TEXT_MAX], b[SHAPE_TEXT_MAX];
 

@@ -20,10 +20,11 @@ static bool answer_json(http_request *r, json_writer *w, text *body)
 
 /* ---- /v1/info ------------------------------------------------------------------------ */
 
-/* The newest level of the x86-64 instruction set that the processor has. */
+/* The newest level of the x86-64 instruction set that the processor has and kernels are built for.
+ */
 static const char *cpu_level(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(ONE_CPU_LEVEL)
     if (__builtin_cpu_supports("x86-64-v4"))
         return "x86-64-v4";
     if (__builtin_cpu_supports("x86-64-v3"))

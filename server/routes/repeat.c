@@ -159,9 +159,37 @@ static bool is_time_to_sweep(repeats *rs)
     due = clock_us() >= rs->next_sweep_us;
     if (due)
         rs->next_sweep_us = clock_us() + SWEEP_US;
-    rs->count++;
     pthread_mutex_unlock(&rs->lock);
     return due;
+}
+
+static bool is_full(repeats *rs)
+{
+    bool full;
+
+    pthread_mutex_lock(&rs->lock);
+    full = rs->count >= rs->services->config->idempotency_keys_max;
+    pthread_mutex_unlock(&rs->lock);
+    return full;
+}
+
+/* Whether one more key can be kept; what is old makes room first. */
+static bool has_room(repeats *rs, error *err)
+{
+    const int64_t most = rs->services->config->idempotency_keys_max;
+
+    if (is_full(rs) && is_time_to_sweep(rs)) {
+        txn *x = txn_new(rs->services->storage, NULL, DURABILITY_PROCESS);
+        commit_result done;
+        error why = {0};
+
+        sweep(rs, x);
+        if (!txn_commit(x, &done, &why))
+            log_message(LOG_WARN, "old Idempotency-Keys are not given up: %s", why.detail);
+        txn_free(x);
+    }
+    return !is_full(rs) || error_set_limit(err, ERR_KEY_QUOTA, most, most + 1,
+                                           "%" PRId64 " keys are kept already.", most);
 }
 
 /* Keeps the answer of a request that succeeded. If that fails, the commit is kept all the
@@ -175,7 +203,10 @@ static void keep_answer(services *s, http_request *r, const repeat *k)
     text kept;
 
     text_init(&kept);
-    if (is_time_to_sweep(s->repeats))
+    pthread_mutex_lock(&s->repeats->lock);
+    s->repeats->count++;
+    pthread_mutex_unlock(&s->repeats->lock);
+    if (is_time_to_sweep(s->repeats)) /* which counts anew */
         sweep(s->repeats, x);
     if (http_answered(r, &a) && a.n <= (size_t)s->config->idempotency_answer_bytes_max) {
         add_answer(k, &a, &kept);
@@ -267,22 +298,18 @@ static bool answer_again(services *s, http_request *r, const repeat *k, bool *fo
 
 static bool enter(repeats *rs, repeat *k, error *err)
 {
-    const int64_t most = rs->services->config->idempotency_keys_max;
-    bool busy = false, full;
+    bool busy = false;
 
     pthread_mutex_lock(&rs->lock);
     for (const repeat *other = rs->running; other != NULL; other = other->next)
         busy |= strcmp(other->name, k->name) == 0;
-    full = rs->count >= most;
-    if (!busy && !full) {
+    if (!busy) {
         k->next = rs->running;
         rs->running = k;
     }
     pthread_mutex_unlock(&rs->lock);
-    if (busy)
-        return error_set(err, ERR_KEY_BUSY, "The first request with this key is still running.");
-    return !full || error_set_limit(err, ERR_KEY_QUOTA, most, most + 1,
-                                    "%" PRId64 " keys are kept already.", most);
+    return !busy ||
+           error_set(err, ERR_KEY_BUSY, "The first request with this key is still running.");
 }
 
 static void leave(repeats *rs, repeat *k)
@@ -307,7 +334,7 @@ bool repeat_handle(services *s, http_request *r, repeat *k, route_handle *handle
         return false;
     ok = answer_again(s, r, k, &found, err);
     if (!found) {
-        ok = handle(s, r, err);
+        ok = has_room(s->repeats, err) && handle(s, r, err);
         if (ok)
             keep_answer(s, r, k);
     }

@@ -48,7 +48,9 @@ static bool read_shape(const wire_value *v, asked *a, error *err)
     if (!wire_expect(v, WIRE_LIST, err))
         return false;
     if (wire_count(v) > RANK_MAX)
-        return wire_fault(v, err, ERR_SHAPE_INVALID, "a tensor has at most %d axes", RANK_MAX);
+        return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, (int64_t)wire_count(v),
+                               "a tensor has at most %d axes", RANK_MAX) ||
+               wire_fault_at(v, err);
     for (const wire_value *n = wire_first(v); n != NULL; n = wire_next(n)) {
         if (!wire_expect(n, WIRE_INTEGER, err))
             return false;

@@ -54,8 +54,9 @@ static bool read_shape(const wire_value *v, read_axis *read, declaration *d, err
     if (d->has_shape)
         return wire_fault(v, err, ERR_REQUEST, "shape and broadcastable say the same: give one");
     if (wire_count(v) > RANK_MAX)
-        return wire_fault(v, err, ERR_SHAPE_INVALID, "a tensor has at most %d axes, not %zu",
-                          RANK_MAX, wire_count(v));
+        return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, (int64_t)wire_count(v),
+                               "a tensor has at most %d axes, not %zu", RANK_MAX, wire_count(v)) ||
+               wire_fault_at(v, err);
     for (const wire_value *w = wire_first(v); w != NULL; w = wire_next(w)) {
         const int i = d->shape.rank++;
 

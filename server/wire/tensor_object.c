@@ -32,8 +32,9 @@ static bool read_shape(const wire_value *v, shape *result, error *err)
     if (!wire_expect(v, WIRE_LIST, err))
         return false;
     if (wire_count(v) > RANK_MAX)
-        return wire_fault(v, err, ERR_SHAPE_INVALID, "a tensor has at most %d axes, not %zu",
-                          RANK_MAX, wire_count(v));
+        return error_set_limit(err, ERR_SHAPE_INVALID, RANK_MAX, (int64_t)wire_count(v),
+                               "a tensor has at most %d axes, not %zu", RANK_MAX, wire_count(v)) ||
+               wire_fault_at(v, err);
     result->rank = 0;
     for (const wire_value *item = wire_first(v); item != NULL; item = wire_next(item)) {
         if (!wire_expect(item, WIRE_INTEGER, err))

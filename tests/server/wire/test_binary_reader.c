@@ -99,7 +99,8 @@ static void finish(text *out, int members)
     little(out, 0, 4);
     little(out, (uint64_t)members, 2);
     little(out, (uint64_t)members, 2);
-    little(out, 0, 8);
+    little(out, (uint64_t)members * 46, 4); /* bytes of the directory */
+    little(out, 0, 4);
     little(out, 0, 2);
 }
 

@@ -272,6 +272,15 @@ static bool is_empty_sequence(const lang_value *v)
            ((v->kind == LANG_TUPLE || v->kind == LANG_LIST) && v->sequence->count == 0);
 }
 
+/* Whether the function gave as many carried values as it got: what is stacked comes behind them. */
+static bool check_carried(const scan_call *c, int given, error *err)
+{
+    return given == c->carry.count ||
+           error_set(err, ERR_ARGUMENT,
+                     "%s: the function must give as many carried values as it gets, %d, not %d",
+                     c->who, c->carry.count, given);
+}
+
 /* Adds what the function gave: carried values first, then what is to be stacked. */
 static bool add_scan_results(tracer *tr, scan_call *c, const lang_value *v, error *err)
 {
@@ -283,10 +292,10 @@ static bool add_scan_results(tracer *tr, scan_call *c, const lang_value *v, erro
         return false;
     if (c->form == FORM_FLAT) {
         c->stacked.count = carried.count - c->carry.count;
-        return true;
+        return c->stacked.count >= 0 || check_carried(c, carried.count, err);
     }
     if (c->form == FORM_FORI)
-        return add_results(tr, v, c->who, &carried, err);
+        return add_results(tr, v, c->who, &carried, err) && check_carried(c, carried.count, err);
     if (c->form == FORM_MAP)
         return add_results(tr, v, c->who, &c->stacked, err);
     if (v->kind != LANG_TUPLE || v->sequence->count != 2)
@@ -294,6 +303,7 @@ static bool add_scan_results(tracer *tr, scan_call *c, const lang_value *v, erro
                          convert_describe(v));
     pair = *v;
     return add_results(tr, &pair.sequence->items[0], c->who, &carried, err) &&
+           check_carried(c, carried.count, err) &&
            (is_empty_sequence(&pair.sequence->items[1]) ||
             add_results(tr, &pair.sequence->items[1], c->who, &c->stacked, err));
 }

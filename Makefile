@@ -3,11 +3,12 @@
 # make SAN=1 ...  address + undefined sanitizers    make api    rewrite the generated files of api-spec/
 # make deps       install what is missing       make bench      speed, side by side with others
 # make tsan       what threads share, under ThreadSanitizer
+# make fuzz       ten targets, FUZZ_SECONDS=120 each, by clang and libFuzzer; FUZZ_TARGETS="npy npz" for some
 # make deb        build a Debian package
 # make long       values and gradients against PyTorch, drawn anew (ROUNDS=20)
 CC       = gcc
 CXX      = g++
-OUT      = build$(if $(SAN),-san)$(if $(TSAN),-tsan)
+OUT      = build$(if $(SAN),-san)$(if $(TSAN),-tsan)$(if $(FUZZ),-fuzz)
 WARN     = -Wall -Wextra -Wshadow=local -Wvla -Wstack-usage=16384 -Werror
 CFLAGS   = -std=gnu11 -O2 -g $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 CXXFLAGS = -std=c++17 -O3 -g -Wall -Wextra -Werror -fno-exceptions -fno-rtti
@@ -20,6 +21,13 @@ endif
 ifdef TSAN
 SANFLAGS = -fsanitize=thread -DONE_CPU_LEVEL
 endif
+# clang knows neither GCC's warnings nor its vector forms of functions, and needs neither here.
+ifdef FUZZ
+CC        = clang
+CXX       = clang++
+WARN      = -Wall -Wno-unknown-pragmas
+SANFLAGS  = -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DONE_CPU_LEVEL
+endif
 CFLAGS   += $(SANFLAGS)
 CXXFLAGS += $(SANFLAGS)
 LDFLAGS  += $(SANFLAGS)
@@ -29,6 +37,8 @@ OBJ   = $(patsubst %,$(OUT)/%.o,$(SRC))
 LIB   = $(filter-out $(OUT)/server/main.c.o,$(OBJ))
 TESTLIB = $(patsubst %,$(OUT)/%.o,$(shell find tests/lib -name '*.c'))
 TESTS = $(patsubst %.c,$(OUT)/%,$(shell find tests -name 'test_*.c' -o -name 'tool_*.c'))
+TARGETS = $(patsubst %,$(OUT)/%.o,$(wildcard tests/fuzz/targets/*.c))
+FUZZ_TARGETS ?= $(shell sed -n 's/^TARGET(\([a-z]*\),.*/\1/p' tests/fuzz/targets.def)
 
 all: $(OUT)/tensord
 
@@ -37,7 +47,9 @@ all: $(OUT)/tensord
 # behind our back).
 $(OUT)/engine/%.o: CFLAGS += -O3 -fno-math-errno -ffp-contract=off -fwrapv
 
+ifndef FUZZ
 $(OUT)/tests/%.o: CFLAGS += -Wno-stack-usage
+endif
 
 # The limit is built as the engine is.
 $(OUT)/tests/bench/hand.c.o: CFLAGS += -O3 -fno-math-errno -ffp-contract=off
@@ -59,7 +71,12 @@ $(OUT)/libtensord.a: $(LIB)
 	ar rcs $@ $^
 
 $(OUT)/tests/%: $(OUT)/tests/%.c.o $(TESTLIB) $(OUT)/libtensord.a
-	$(CC) $(LDFLAGS) $^ -lcmocka -lcurl $(LDLIBS) -o $@
+	$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) -lcmocka -lcurl $(LDLIBS) -o $@
+
+$(OUT)/tests/fuzz/test_replay: $(TARGETS)
+
+$(OUT)/fuzz_%: tests/fuzz/driver.c $(TARGETS) $(TESTLIB) $(OUT)/libtensord.a
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MF $(OUT)/driver_$*.d -DTARGET_FUNCTION=target_$* -fsanitize=fuzzer $(filter %.c %.o %.a,$^) $(LDLIBS) -o $@
 
 # What is built in without the compiler's knowing.
 $(OUT)/storage/schema.c.o: $(wildcard storage/schema/*.sql)
@@ -106,6 +123,11 @@ tsan: deps
 	    tests/derived/test_prepared.c tests/engine/base/test_log.c)
 	@tests/tsan.sh build-tsan
 
+fuzz: deps
+	@FUZZ=1 tools/deps.sh
+	@$(MAKE) -s -j2 FUZZ=1 $(FUZZ_TARGETS:%=build-fuzz/fuzz_%)
+	@tests/fuzz/run.sh build-fuzz $(FUZZ_TARGETS)
+
 deb: deps
 	@$(MAKE) -s -j2 $(OUT)/tensord
 	@tools/package/deb.sh $(OUT)/tensord $(OUT)
@@ -114,6 +136,6 @@ deps:
 	@tools/deps.sh
 
 clean:
-	rm -rf build build-san build-tsan
+	rm -rf build build-san build-tsan build-fuzz
 
-.PHONY: all api test check run bench long tsan deb deps clean
+.PHONY: all api test check run bench long tsan fuzz deb deps clean

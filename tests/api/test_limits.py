@@ -578,7 +578,7 @@ LIMITS = {
     "json_depth_max": ((), json_depth),
     "json_key_bytes_max": ((), json_key),
     "json_members_max": ((), json_members),
-    "evaluations_max": (("--evaluations-max", "1"), evaluations),
+    "evaluations_max": (("--evaluations-max", "1", "--queue-time-max", "60 s"), evaluations),
     "queue_max": (("--evaluations-max", "1", "--queue-max", "1", "--queue-time-max", "60 s"), queue),
     "queue_time_max": (("--evaluations-max", "1", "--queue-time-max", "50 ms"), queue_time),
     "time_max": (("--time-max", "300 ms"), time_max),

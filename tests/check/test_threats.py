@@ -18,7 +18,7 @@ def text_of(path):
 
 def is_there(name, text):
     """A function of C or Python, a list, a named case, or a section of a corpus."""
-    return re.search(r"^\s*(def|static void) %s\(|^%s = |\(\"%s\",|^== %s$" % (name, name, name, name), text, re.M) is not None
+    return re.search(r"^\s*(def|static void|static long) %s\(|^%s = |\(\"%s\",|^== %s$" % (name, name, name, name), text, re.M) is not None
 
 
 def rows():

@@ -7,15 +7,15 @@
 
 #include "engine/base/secret.h"
 #include "engine/tensor/npy.h"
-#include "storage/private.h"
+#include "storage/slots.h"
 
-void array_name(const uint8_t file[FILE_ID_BYTES], char to[ARRAY_NAME])
+void array_name(const uint8_t file[FILE_ID_BYTES], bool slots, char to[ARRAY_NAME])
 {
     char *at = to + sprintf(to, "%02x/", file[0]);
 
     for (int i = 0; i < FILE_ID_BYTES; i++)
         at += sprintf(at, "%02x", file[i]);
-    strcpy(at, ".npy");
+    strcpy(at, slots ? ".slots" : ".npy");
 }
 
 /* ---- Errors and room ------------------------------------------------------------- */
@@ -58,29 +58,85 @@ bool disk_has_room(storage *s, int64_t n, error *err)
                            n, floor);
 }
 
-/* ---- Writing ----------------------------------------------------------------------- */
-
-int array_create(content *c, error *err)
+static int open_file(content *c, int flags, error *err)
 {
     vfs *v = c->storage->vfs;
     char name[ARRAY_NAME];
     int fd;
 
-    random_bytes(c->file, sizeof c->file);
-    array_name(c->file, name);
-    fd = v->open(v, c->storage->arrays, name, O_WRONLY | O_CREAT | O_EXCL);
+    array_name(c->file, c->slots != NULL, name);
+    fd = v->open(v, c->storage->arrays, name, flags);
     if (fd < 0) {
-        disk_failed("making an array file", err);
-        return -1;
+        error_kind kind = errno == EMFILE || errno == ENFILE ? ERR_MEMORY_BUSY : ERR_INTEGRITY;
+
+        error_set(err, kind, "the array's file cannot be opened: %s", strerror(errno));
     }
+    return fd;
+}
+
+/* ---- Writing ----------------------------------------------------------------------- */
+
+/* An empty file with a new name. */
+static int create(storage *s, bool slots, uint8_t file[FILE_ID_BYTES], error *err)
+{
+    char name[ARRAY_NAME];
+    int fd;
+
+    random_bytes(file, FILE_ID_BYTES);
+    array_name(file, slots, name);
+    fd = s->vfs->open(s->vfs, s->arrays, name, O_WRONLY | O_CREAT | O_EXCL);
+    if (fd < 0)
+        disk_failed("making an array file", err);
+    return fd;
+}
+
+int array_create(content *c, error *err)
+{
+    vfs *v = c->storage->vfs;
+    int fd = create(c->storage, false, c->file, err);
+
+    if (fd < 0)
+        return -1;
     c->in_file = true;
     /* Where blocks cannot be set aside, a full disk shows while writing. */
-    if (v->allocate(v, fd, NPY_ALIGN_PAGE + c->nbytes) != 0 && errno != EOPNOTSUPP) {
+    if (v->allocate(v, fd, 0, NPY_ALIGN_PAGE + c->nbytes) != 0 && errno != EOPNOTSUPP) {
         disk_failed("setting room aside for an array file", err);
         v->close(v, fd);
         return -1;
     }
     return fd;
+}
+
+int array_create_slots(content *c, error *err)
+{
+    storage *s = c->storage;
+    uint8_t file[FILE_ID_BYTES];
+    int fd = create(s, true, file, err);
+    slots *f;
+
+    if (fd < 0)
+        return -1;
+    f = slots_new(s, file);
+    slots_join(f, c);
+    slots_unref(f);
+    if (slots_take(c, fd, 0, content_chunks(c), err))
+        return fd;
+    s->vfs->close(s->vfs, fd);
+    return -1;
+}
+
+void array_doubt_slots(content *c)
+{
+    vfs *v = c->storage->vfs;
+    error ignored = {0};
+    struct stat found;
+    int fd = open_file(c, O_RDONLY, &ignored);
+
+    if (fd < 0)
+        return;
+    if (v->stat(v, fd, &found) == 0 && S_ISREG(found.st_mode))
+        slots_doubt(c->slots, found.st_size);
+    v->close(v, fd);
 }
 
 static bool sync_directory(storage *s, unsigned i, error *err)
@@ -133,21 +189,39 @@ static bool check_file(content *c, int fd, error *err)
     return true;
 }
 
+/* Whether the open file has all the slots that the array is in. */
+static bool check_slots(content *c, int fd, error *err)
+{
+    vfs *v = c->storage->vfs;
+    struct stat found;
+    int64_t end = 0;
+
+    if (c->map == NULL)
+        return error_set(err, ERR_INTEGRITY, "the places of the array's chunks are lost");
+    for (int64_t i = 0, n = content_chunks(c); i < n; i++) {
+        const int64_t left = c->nbytes - i * CHUNK_BYTES;
+        const int64_t to =
+            (int64_t)c->map[i] * SLOT_BYTES + (left < SLOT_BYTES ? left : SLOT_BYTES);
+
+        end = to > end ? to : end;
+    }
+    return (v->stat(v, fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_size >= end) ||
+           error_set(err, ERR_INTEGRITY, "the array's file has the wrong size");
+}
+
+int array_open_slots(content *c, error *err)
+{
+    return open_file(c, O_WRONLY, err);
+}
+
 int array_open(content *c, error *err)
 {
     vfs *v = c->storage->vfs;
-    char name[ARRAY_NAME];
-    int fd;
+    int fd = open_file(c, O_RDONLY, err);
 
-    array_name(c->file, name);
-    fd = v->open(v, c->storage->arrays, name, O_RDONLY);
-    if (fd < 0) {
-        error_kind kind = errno == EMFILE || errno == ENFILE ? ERR_MEMORY_BUSY : ERR_INTEGRITY;
-
-        error_set(err, kind, "the array's file cannot be opened: %s", strerror(errno));
+    if (fd < 0)
         return -1;
-    }
-    if (check_file(c, fd, err))
+    if ((c->slots != NULL ? check_slots : check_file)(c, fd, err))
         return fd;
     v->close(v, fd);
     return -1;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/private.h"
+#include "storage/slots.h"
 #include "storage/schema.h"
 
 /* ---- Checking ------------------------------------------------------------------------- */
@@ -76,24 +76,70 @@ bool storage_compact(storage *s, error *err)
 /* A copy while it is made. */
 typedef struct copying {
     storage *storage;
-    int arrays; /* of the copy */
+    int arrays;        /* of the copy */
+    name_index *index; /* of the copy */
 } copying;
 
-static bool copy_bytes(copying *c, const char *name, error *err)
+/* Copies the chunks of a row to the same slots; the map is the second half of the blob. */
+static bool copy_slots(vfs *v, int from, int to, const buffer *blob, int64_t bytes)
+{
+    const int64_t chunks = (int64_t)buffer_size(blob) / 8;
+    bool ok = true;
+
+    for (int64_t i = chunks; ok && i < 2 * chunks; i++) {
+        const int64_t at = (int64_t)content_number(blob, i) * SLOT_BYTES, left = bytes - at;
+
+        ok = left <= 0 ||
+             vfs_copy_all(v, from, to, (size_t)(left < SLOT_BYTES ? left : SLOT_BYTES), at);
+    }
+    return ok;
+}
+
+static bool copy_parts(copying *c, int from, const char *name, const buffer *blob)
+{
+    vfs *v = c->storage->vfs;
+    int to = v->open(v, c->arrays, name, O_WRONLY | O_CREAT | (blob == NULL ? O_EXCL : 0));
+    struct stat found;
+    bool ok;
+
+    if (to < 0)
+        return false;
+    ok = v->stat(v, from, &found) == 0 &&
+         (blob == NULL ? vfs_copy_all(v, from, to, (size_t)found.st_size, 0)
+                       : copy_slots(v, from, to, blob, found.st_size)) &&
+         v->sync_data(v, to) == 0;
+    v->close(v, to);
+    return ok;
+}
+
+/* The whole file, or, if there is a blob, the slots that it names: other rows may have the file as
+ * well. One that was lost before is reported as that by whoever reads the copy. */
+static bool copy_file(copying *c, const char *name, const buffer *blob, error *err)
 {
     vfs *v = c->storage->vfs;
     int from = v->open(v, c->storage->arrays, name, O_RDONLY);
-    int to = from < 0 ? -1 : v->open(v, c->arrays, name, O_WRONLY | O_CREAT | O_EXCL);
-    struct stat found;
-    bool ok = to >= 0 && v->stat(v, from, &found) == 0 &&
-              vfs_copy_all(v, from, to, (size_t)found.st_size, 0) && v->sync_data(v, to) == 0;
+    bool ok;
 
-    if (!ok)
-        disk_failed("copying an array file", err);
-    if (from >= 0)
-        v->close(v, from);
-    if (to >= 0)
-        v->close(v, to);
+    if (from < 0)
+        return errno == ENOENT || disk_failed("copying an array file", err);
+    ok = copy_parts(c, from, name, blob) || disk_failed("copying an array file", err);
+    v->close(v, from);
+    return ok;
+}
+
+/* Not as a link: slots that the copy needs would be given back. */
+static bool copy_chunked(copying *c, const name_row *row, error *err)
+{
+    error why = {0};
+    char name[ARRAY_NAME];
+    buffer *blob = index_read_blob(c->index, row->content, &why);
+    bool ok;
+
+    if (blob == NULL)
+        return why.kind == ERR_INTEGRITY || error_set(err, why.kind, "%s", why.detail);
+    array_name(row->file, true, name);
+    ok = copy_file(c, name, blob, err);
+    buffer_unref(blob);
     return ok;
 }
 
@@ -104,12 +150,14 @@ static bool copy_array(void *context, const name_row *row, error *err)
 
     if (row->file == NULL)
         return true;
-    array_name(row->file, name);
+    if (row->chunked)
+        return copy_chunked(c, row, err);
+    array_name(row->file, false, name);
     if (c->storage->vfs->link(c->storage->vfs, c->storage->arrays, name, c->arrays, name) == 0)
         return true;
     if (errno == ENOENT) /* it was lost before, and is reported as that */
         return true;
-    return copy_bytes(c, name, err);
+    return copy_file(c, name, NULL, err);
 }
 
 static bool make_folders(vfs *v, int directory, int *arrays, error *err)
@@ -147,11 +195,12 @@ static bool sync_folders(vfs *v, int arrays, error *err)
 /* The arrays that the copied index names. */
 static bool copy_arrays(copying *c, const char *index_path, error *err)
 {
-    name_index *ix = index_open(index_path, c->storage->vfs, false, err);
-    const bool ok =
-        ix != NULL && index_each_name(ix, copy_array, c, err) && index_checkpoint(ix, true, err);
+    bool ok;
 
-    index_close(ix);
+    c->index = index_open(index_path, c->storage->vfs, false, err);
+    ok = c->index != NULL && index_each_name(c->index, copy_array, c, err) &&
+         index_checkpoint(c->index, true, err);
+    index_close(c->index);
     return ok;
 }
 

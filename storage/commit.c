@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/clock.h"
+#include "storage/slots.h"
 
 /* ---- Life ---------------------------------------------------------------------- */
 
@@ -136,6 +137,7 @@ static bool store_name(storage *s, const entry *e, error *err)
         .created_us = e->created_us,
         .modified_us = e->modified_us,
         .file = c->in_file ? c->file : NULL,
+        .chunked = c->slots != NULL,
         .content = c->id,
         .attributes = e->attributes == NULL ? 0 : e->attributes->id,
         .attributes_bytes = e->attributes == NULL ? 0 : e->attributes->nbytes,
@@ -325,11 +327,20 @@ static bool sync_directories(const batch *b, error *err)
         for (size_t i = 0; i < x->change_count; i++) {
             const content *c = x->changes[i]->content;
 
-            if (c != NULL && c->in_file)
+            if (c != NULL && c->in_file && (c->slots == NULL || !slots_are_named(c->slots)))
                 directories[c->file[0] / 64] |= (uint64_t)1 << c->file[0] % 64;
         }
     }
     return array_sync_directories(b->storage, directories, err);
+}
+
+/* The names of the transactions' files are on the disk. */
+static void note_names(const batch *b)
+{
+    for (const txn *x = b->transactions; x != NULL; x = x->next)
+        for (size_t i = 0; i < x->change_count; i++)
+            if (x->changes[i]->content != NULL && x->changes[i]->content->slots != NULL)
+                slots_set_named(x->changes[i]->content->slots);
 }
 
 static bool purge(const batch *b, error *err)
@@ -345,7 +356,10 @@ bool batch_write(batch *b, bool *changes, error *err)
     name_index *ix = b->storage->index;
     const int64_t last = b->commit;
 
-    if (!sync_directories(b, err) || !index_begin(ix, b->synced, err) || !purge(b, err))
+    if (!sync_directories(b, err))
+        return false;
+    note_names(b);
+    if (!index_begin(ix, b->synced, err) || !purge(b, err))
         return false;
     for (txn *x = b->transactions; x != NULL; x = x->next) {
         error_clear(&x->failure);

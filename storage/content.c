@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/private.h"
+#include "storage/slots.h"
 
 enum { EVICTION_STEPS = 64 }; /* at one time, so that adding has a bounded cost */
 
@@ -18,6 +18,14 @@ static bool take_quota(storage *s, int64_t n, error *err)
     atomic_fetch_sub(&s->bytes, n);
     return error_set_limit(err, ERR_QUOTA, most, n,
                            "%" PRId64 " more bytes would pass the quota of %" PRId64, n, most);
+}
+
+bool content_check_quota(storage *s, int64_t n, error *err)
+{
+    if (!take_quota(s, n, err))
+        return false;
+    atomic_fetch_sub(&s->bytes, n);
+    return true;
 }
 
 content *content_alloc(storage *s, dtype t, const shape *shape)
@@ -165,16 +173,36 @@ static buffer *cached_bytes(content *c)
 
 int64_t content_own_bytes(const content *c)
 {
-    return c->place != NULL ? 0 : c->nbytes;
+    return c->place != NULL || c->slots != NULL ? 0 : c->nbytes;
+}
+
+uint32_t content_number(const buffer *blob, int64_t i)
+{
+    const uint8_t *p = (const uint8_t *)buffer_bytes(blob) + 4 * i;
+
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+void content_set_number(buffer *blob, int64_t i, uint32_t number)
+{
+    uint8_t *p = (uint8_t *)buffer_bytes(blob) + 4 * i;
+
+    for (int k = 0; k < 4; k++)
+        p[k] = (uint8_t)(number >> 8 * k);
+}
+
+int64_t content_chunks(const content *c)
+{
+    return c->nbytes / CHUNK_BYTES + (c->nbytes % CHUNK_BYTES != 0);
 }
 
 int64_t content_blob_bytes(const content *c)
 {
-    int64_t chunks = c->nbytes / CHUNK_BYTES + (c->nbytes % CHUNK_BYTES != 0);
+    const int64_t numbers = content_chunks(c) * (int64_t)sizeof(uint32_t);
 
     if (c->place != NULL)
         return 0;
-    return c->in_file ? chunks * (int64_t)sizeof(uint32_t) : c->nbytes;
+    return !c->in_file ? c->nbytes : c->slots == NULL ? numbers : 2 * numbers;
 }
 
 buffer *content_bytes(content *c, error *err)
@@ -220,7 +248,14 @@ void content_unref(content *c)
     if (c->doomed && (c->in_file || c->id != 0))
         storage_add_garbage(s, c);
     else
-        free(c);
+        content_free(c);
+}
+
+void content_free(content *c)
+{
+    slots_unref(c->slots);
+    free(c->map);
+    free(c);
 }
 
 void content_shape(const content *c, shape *result)

@@ -7,8 +7,8 @@
 #include "engine/base/crc32c.h"
 #include "engine/tensor/npy.h"
 #include "engine/tensor/resident.h"
-#include "storage/guard.h"
-#include "storage/private.h"
+#include "storage/mapping.h"
+#include "storage/slots.h"
 
 /* ---- Life ---------------------------------------------------------------------- */
 
@@ -89,7 +89,11 @@ int64_t entry_nbytes(const entry *e)
 
 storage_form entry_form(const entry *e)
 {
-    return e->content->in_file || e->content->place != NULL ? FORM_MEMMAP : FORM_INLINE;
+    const content *c = e->content;
+
+    return c->slots != NULL                 ? FORM_CHUNKED
+           : c->in_file || c->place != NULL ? FORM_MEMMAP
+                                            : FORM_INLINE;
 }
 
 const attachment *entry_attachment(const entry *e)
@@ -107,9 +111,9 @@ void entry_file(const entry *e, char to[ENTRY_FILE])
     char name[ARRAY_NAME];
 
     to[0] = '\0';
-    if (!e->content->in_file)
+    if (entry_form(e) != FORM_MEMMAP || e->content->place != NULL)
         return;
-    array_name(e->content->file, name);
+    array_name(e->content->file, false, name);
     snprintf(to, ENTRY_FILE, "arrays/%s", name);
 }
 
@@ -134,92 +138,7 @@ int64_t storage_etag_commit(storage *s, const char *etag, size_t length)
     return end > 9 && (end == length || etag[end] == '.') ? commit : -1;
 }
 
-/* ---- Mapping ------------------------------------------------------------------- */
-
-typedef struct mapping {
-    vfs *vfs;
-    uint8_t *bytes; /* of the file, header included */
-    size_t size;
-    resident pages;
-} mapping;
-
-static void mapping_release(void *owner)
-{
-    mapping *m = owner;
-
-    resident_remove(&m->pages);
-    guard_remove(m->bytes);
-    m->vfs->unmap(m->vfs, m->bytes, m->size);
-    free(m);
-}
-
-/* A buffer over the elements in a mapping, which it takes over. NULL and ERR_MEMORY_BUSY if
- * there are too many. */
-static buffer *wrap_mapping(mapping *m, size_t offset, size_t size, error *err)
-{
-    buffer *b = buffer_new_foreign(m->bytes + offset, size, mapping_release, m);
-
-    resident_add(&m->pages, m->bytes, m->size);
-    if (guard_add(m->bytes, m->size, buffer_loss(b)))
-        return b;
-    buffer_unref(b);
-    error_set(err, ERR_MEMORY_BUSY, "as many files are mapped as can be");
-    return NULL;
-}
-
-/* The elements of c in its mapped file. The page behind the last element is
- * readable to its end, as a buffer must be. */
-static buffer *map_file(content *c, error *err)
-{
-    vfs *v = c->storage->vfs;
-    mapping *m = malloc(sizeof *m);
-    int fd = array_open(c, err);
-
-    if (m == NULL)
-        abort();
-    *m = (mapping){.vfs = v, .size = (size_t)(NPY_ALIGN_PAGE + c->nbytes)};
-    if (fd >= 0) {
-        m->bytes = v->map(v, fd, m->size);
-        v->close(v, fd);
-    }
-    if (m->bytes != NULL)
-        return wrap_mapping(m, NPY_ALIGN_PAGE, (size_t)c->nbytes, err);
-    free(m);
-    error_set(err, ERR_MEMORY_BUSY, "the array's file cannot be mapped now");
-    return NULL;
-}
-
-/* The whole of an attached file up to the last element, so that its bytes begin with a page. */
-static buffer *map_place(content *c, error *err)
-{
-    vfs *v = c->storage->vfs;
-    mapping *m = malloc(sizeof *m);
-    int fd = place_open(c->storage, c->place, err);
-
-    if (m == NULL)
-        abort();
-    *m = (mapping){.vfs = v, .size = (size_t)(c->place->said.offset + c->nbytes)};
-    if (fd >= 0) {
-        m->bytes = m->size == 0 ? NULL : v->map(v, fd, m->size);
-        v->close(v, fd);
-    }
-    if (m->bytes != NULL)
-        return wrap_mapping(m, 0, m->size, err);
-    free(m);
-    if (fd >= 0 && c->nbytes == 0)
-        return buffer_new(NULL, 0, err);
-    error_set(err, ERR_MEMORY_BUSY, "the attached file cannot be mapped now");
-    return NULL;
-}
-
 /* ---- Checksums ----------------------------------------------------------------- */
-
-static uint32_t stored_checksum(const buffer *checksums, int64_t chunk)
-{
-    const uint8_t *p = (const uint8_t *)buffer_bytes(checksums) + 4 * chunk;
-
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
 
 static bool chunk_is_verified(content *c, int64_t chunk)
 {
@@ -249,7 +168,7 @@ static bool verify_chunk(content *c, const uint8_t *elements, const buffer *chec
 
     if (chunk_is_verified(c, chunk))
         return true;
-    if (crc32c(0, elements + from, n) != stored_checksum(checksums, chunk)) {
+    if (crc32c(0, elements + from, n) != content_number(checksums, chunk)) {
         c->damaged = true;
         return error_set(err, ERR_INTEGRITY,
                          "bytes %" PRId64 " to %" PRId64 " of the array are damaged", from,
@@ -294,8 +213,8 @@ buffer *content_elements(content *c, error *err)
         return NULL;
     }
     if (!c->in_file)
-        return c->place != NULL ? map_place(c, err) : content_bytes(c, err);
-    bytes = map_file(c, err);
+        return c->place != NULL ? mapping_of_place(c, err) : content_bytes(c, err);
+    bytes = mapping_of_file(c, err);
     if (bytes != NULL && c->nbytes <= VERIFY_BYTES_MAX &&
         !verify(c, buffer_bytes(bytes), 0, c->nbytes, err)) {
         buffer_unref(bytes);
@@ -334,7 +253,7 @@ bool entry_verify(storage *s, const entry *e, int64_t from, int64_t n, error *er
     if (from < 0 || n < 0 || n > e->content->nbytes - from)
         return error_set(err, ERR_VALUE, "%s has no %" PRId64 " bytes from %" PRId64 " on", e->name,
                          n, from);
-    bytes = map_file(e->content, &why);
+    bytes = mapping_of_file(e->content, &why);
     ok = bytes != NULL && verify(e->content, buffer_bytes(bytes), from, n, &why);
     buffer_unref(bytes);
     return ok || entry_damaged(e, &why, err);
@@ -346,8 +265,8 @@ int entry_open(storage *s, const entry *e, int64_t *offset, error *err)
     int fd;
 
     (void)s;
-    if (!e->content->in_file) {
-        error_set(err, ERR_VALUE, "%s is not in a file", e->name);
+    if (!e->content->in_file || e->content->slots != NULL) {
+        error_set(err, ERR_VALUE, "%s is not in a .npy file", e->name);
         return -1;
     }
     *offset = NPY_ALIGN_PAGE;

@@ -2,7 +2,8 @@
 /* generation -- arrays that are like an older one but for a part.
  *
  * The new array is written once, from its first byte to its last, as any other: runs of the
- * old one, taken chunk by chunk where they lie in the same place, and runs of what is new. */
+ * old one, taken chunk by chunk where they lie in the same place (shared with it, if it is
+ * chunked), and runs of what is new. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,9 @@
 typedef struct generation {
     incoming *in;
     content *old;
-    tensor elements;   /* of the old one, dense */
-    buffer *checksums; /* NULL: it has no file of ours */
-    int fd;            /* of the old one's file; -1: none */
+    tensor elements; /* of the old one, dense */
+    buffer *blob;    /* its checksums and map; NULL: it has no file of ours */
+    int fd;          /* of its file; -1: none */
 } generation;
 
 static void release(generation *g)
@@ -23,7 +24,7 @@ static void release(generation *g)
     if (g->fd >= 0)
         s->vfs->close(s->vfs, g->fd);
     tensor_unref(&g->elements);
-    buffer_unref(g->checksums);
+    buffer_unref(g->blob);
 }
 
 /* Opens e's old value and a new one of a shape. */
@@ -39,15 +40,14 @@ static bool start(generation *g, txn *x, const entry *e, const shape *shape, err
     tensor_dense(&found, NULL, &g->elements, &why);
     tensor_unref(&found);
     if (c->in_file && !error_is_set(&why)) {
-        g->checksums = content_bytes(c, &why);
+        g->blob = content_bytes(c, &why);
         g->fd = array_open(c, &why);
     }
     if (error_is_set(&why)) {
         release(g);
         return entry_damaged(e, &why, err);
     }
-    g->in = incoming_new(x->storage, x->durability, c->in_file ? FORM_MEMMAP : FORM_AUTO, c->dtype,
-                         shape, err);
+    g->in = incoming_after(x->storage, x->durability, c, shape, err);
     if (g->in == NULL)
         release(g);
     return g->in != NULL;
@@ -84,17 +84,25 @@ static bool keep_bytes(generation *g, int64_t from, int64_t n, error *err)
             incoming_write(g->in, (const char *)tensor_bytes(&g->elements) + from, (size_t)n, err));
 }
 
+/* How many of n bytes from a chunk's begin on are whole chunks of both arrays. */
+static int64_t whole_chunks(const generation *g, int64_t from, int64_t n)
+{
+    const bool to_the_end = from + n == g->old->nbytes && incoming_nbytes(g->in) == g->old->nbytes;
+
+    return to_the_end ? n : n / CHUNK_BYTES * CHUNK_BYTES;
+}
+
 /* The next n bytes are those of the old one from `from` on. */
 static bool keep(generation *g, int64_t from, int64_t n, error *err)
 {
     const int64_t to_chunk = (CHUNK_BYTES - from % CHUNK_BYTES) % CHUNK_BYTES;
     const int64_t head = to_chunk < n ? to_chunk : n;
-    const int64_t whole = (n - head) / CHUNK_BYTES * CHUNK_BYTES;
+    const int64_t whole = whole_chunks(g, from + head, n - head);
 
     if (from != incoming_written(g->in) || g->fd < 0 || !incoming_has_file(g->in) || whole == 0)
         return keep_bytes(g, from, n, err);
     return keep_bytes(g, from, head, err) &&
-           incoming_copy_chunks(g->in, g->fd, g->checksums, whole, err) &&
+           incoming_copy_chunks(g->in, g->old, g->fd, g->blob, whole, err) &&
            keep_bytes(g, from + head + whole, n - head - whole, err);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/incoming.h"
+#include "storage/slots.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,14 +18,18 @@ struct incoming {
     buffer *bytes;   /* the elements, or the checksums of those in the file */
     int64_t written; /* bytes of elements taken so far, staged ones included */
     uint8_t *stage;  /* CHUNK_BYTES; NULL before it is needed */
+    bool ended;      /* the last chunk was copied with the others */
     bool finished;
 };
 
-static bool wants_file(const storage *s, durability d, storage_form form, int64_t nbytes)
+/* FORM_INLINE is also what stays in memory. */
+static storage_form choose_form(const storage *s, durability d, storage_form asked, int64_t nbytes)
 {
     if (d == DURABILITY_MEMORY)
-        return false;
-    return form == FORM_MEMMAP || (form == FORM_AUTO && nbytes > s->options.inline_bytes_max);
+        return FORM_INLINE;
+    if (asked != FORM_AUTO)
+        return asked;
+    return nbytes > s->options.inline_bytes_max ? FORM_MEMMAP : FORM_INLINE;
 }
 
 static bool check_blob(const content *c, error *err)
@@ -36,24 +41,45 @@ static bool check_blob(const content *c, error *err)
                            c->nbytes);
 }
 
-static bool open_target(incoming *in, storage *s, bool in_file, error *err)
+/* A new file, or that of the chunked array that is changed. */
+static int open_file(content *c, storage_form form, content *old, error *err)
+{
+    if (form == FORM_MEMMAP)
+        return array_create(c, err);
+    if (old == NULL || old->slots == NULL)
+        return array_create_slots(c, err);
+    slots_join(old->slots, c);
+    return array_open_slots(c, err);
+}
+
+static bool open_target(incoming *in, storage *s, storage_form form, content *old, error *err)
 {
     content *c = in->content;
 
-    /* What the file takes besides its elements: a page and some of the index. */
-    if (!c->is_volatile && !disk_has_room(s, c->nbytes + 2 * NPY_ALIGN_PAGE, err))
+    /* What the file takes besides its elements: a page and some of the index. Slots see to it
+     * themselves. */
+    if (form != FORM_CHUNKED && !c->is_volatile &&
+        !disk_has_room(s, c->nbytes + 2 * NPY_ALIGN_PAGE, err))
         return false;
-    if (in_file && (in->fd = array_create(c, err)) < 0)
+    if (form != FORM_INLINE && (in->fd = open_file(c, form, old, err)) < 0)
         return false;
     in->bytes =
         check_blob(c, err) ? buffer_new(NULL, (size_t)content_blob_bytes(c) + 1, err) : NULL;
     return in->bytes != NULL;
 }
 
-incoming *incoming_new(storage *s, durability d, storage_form form, dtype t, const shape *shape,
-                       error *err)
+/* The slots of a chunked array count by themselves. */
+static content *new_content(storage *s, storage_form form, dtype t, const shape *shape, error *err)
 {
-    content *c = storage_can_write(s, err) ? content_new(s, t, shape, err) : NULL;
+    if (!storage_can_write(s, err) || !shape_check(shape, "storage", err))
+        return NULL;
+    return form == FORM_CHUNKED ? content_alloc(s, t, shape) : content_new(s, t, shape, err);
+}
+
+static incoming *begin(storage *s, durability d, storage_form form, content *old, dtype t,
+                       const shape *shape, error *err)
+{
+    content *c = new_content(s, form, t, shape, err);
     incoming *in;
 
     if (c == NULL)
@@ -64,10 +90,34 @@ incoming *incoming_new(storage *s, durability d, storage_form form, dtype t, con
     in->content = c;
     in->fd = -1;
     c->is_volatile = d == DURABILITY_MEMORY;
-    if (open_target(in, s, wants_file(s, d, form, c->nbytes), err))
+    if (open_target(in, s, form, old, err))
         return in;
     incoming_free(in);
     return NULL;
+}
+
+/* Of a shape that is none new_content tells. */
+static int64_t bytes_of(dtype t, const shape *shape)
+{
+    error ignored = {0};
+
+    return shape_check(shape, "storage", &ignored) ? shape_size(shape) * (int64_t)dtype_size(t) : 0;
+}
+
+incoming *incoming_new(storage *s, durability d, storage_form form, dtype t, const shape *shape,
+                       error *err)
+{
+    return begin(s, d, choose_form(s, d, form, bytes_of(t, shape)), NULL, t, shape, err);
+}
+
+incoming *incoming_after(storage *s, durability d, content *old, const shape *shape, error *err)
+{
+    const storage_form form = old->slots != NULL ? FORM_CHUNKED
+                              : old->in_file     ? FORM_MEMMAP
+                                                 : FORM_AUTO;
+
+    return begin(s, d, choose_form(s, d, form, bytes_of(old->dtype, shape)), old, old->dtype, shape,
+                 err);
 }
 
 void incoming_free(incoming *in)
@@ -85,18 +135,31 @@ void incoming_free(incoming *in)
     free(in);
 }
 
+/* Where a chunk lies in the file; one that is changed gets a slot of its own. */
+static bool place_chunk(incoming *in, int64_t chunk, int64_t *offset, error *err)
+{
+    content *c = in->content;
+
+    *offset = NPY_ALIGN_PAGE + chunk * CHUNK_BYTES;
+    if (c->slots == NULL)
+        return true;
+    if (c->map[chunk] == SLOT_NONE && !slots_take(c, in->fd, chunk, 1, err))
+        return false;
+    *offset = (int64_t)c->map[chunk] * SLOT_BYTES;
+    return true;
+}
+
 /* Writes the chunk of n bytes that begins with element byte at. */
 static bool write_chunk(incoming *in, const void *bytes, size_t n, int64_t at, error *err)
 {
     vfs *v = in->content->storage->vfs;
-    uint32_t crc = crc32c(0, bytes, n);
-    uint8_t *checksum = (uint8_t *)buffer_bytes(in->bytes) + 4 * (at / CHUNK_BYTES);
+    int64_t offset;
 
     resident_check(); /* what is written may be read from a mapped file */
-    for (int i = 0; i < 4; i++)
-        checksum[i] = (uint8_t)(crc >> 8 * i);
-    return vfs_write_all(v, in->fd, bytes, n, NPY_ALIGN_PAGE + at) ||
-           disk_failed("writing an array file", err);
+    content_set_number(in->bytes, at / CHUNK_BYTES, crc32c(0, bytes, n));
+    return place_chunk(in, at / CHUNK_BYTES, &offset, err) &&
+           (vfs_write_all(v, in->fd, bytes, n, offset) ||
+            disk_failed("writing an array file", err));
 }
 
 static bool stage(incoming *in, const uint8_t *bytes, size_t n, error *err)
@@ -146,17 +209,34 @@ bool incoming_write(incoming *in, const void *bytes, size_t n, error *err)
     return true;
 }
 
-bool incoming_copy_chunks(incoming *in, int fd, const buffer *checksums, int64_t n, error *err)
+static void share_slots(content *c, const content *old, int64_t first, int64_t n)
 {
-    vfs *v = in->content->storage->vfs;
-    const int64_t first = in->written / CHUNK_BYTES, count = n / CHUNK_BYTES;
+    memcpy(c->map + first, old->map + first, (size_t)n * sizeof *c->map);
+    slots_use(c->slots, c->map + first, n);
+}
 
-    if (!vfs_copy_all(v, fd, in->fd, (size_t)n, NPY_ALIGN_PAGE + in->written))
+bool incoming_copy_chunks(incoming *in, const content *old, int fd, const buffer *blob, int64_t n,
+                          error *err)
+{
+    content *c = in->content;
+    vfs *v = c->storage->vfs;
+    const int64_t first = in->written / CHUNK_BYTES;
+    const int64_t count = (n + CHUNK_BYTES - 1) / CHUNK_BYTES;
+
+    if (c->slots != NULL)
+        share_slots(c, old, first, count);
+    else if (!vfs_copy_all(v, fd, in->fd, (size_t)n, NPY_ALIGN_PAGE + in->written))
         return disk_failed("copying an array file", err);
-    memcpy((uint8_t *)buffer_bytes(in->bytes) + 4 * first,
-           (const uint8_t *)buffer_bytes(checksums) + 4 * first, 4 * (size_t)count);
+    for (int64_t i = first; i < first + count; i++)
+        content_set_number(in->bytes, i, content_number(blob, i));
     in->written += n;
+    in->ended = n % CHUNK_BYTES != 0;
     return true;
+}
+
+int64_t incoming_nbytes(const incoming *in)
+{
+    return in->content->nbytes;
 }
 
 int64_t incoming_written(const incoming *in)
@@ -169,21 +249,35 @@ bool incoming_has_file(const incoming *in)
     return in->content->in_file;
 }
 
+/* What tells of the elements: the header of a .npy file, or the map, which goes to the index. */
+static bool write_outline(incoming *in, error *err)
+{
+    content *c = in->content;
+    vfs *v = c->storage->vfs;
+    const int64_t chunks = content_chunks(c);
+    char header[NPY_HEADER_ROOM];
+    shape shape;
+
+    for (int64_t i = 0; c->slots != NULL && i < chunks; i++)
+        content_set_number(in->bytes, chunks + i, c->map[i]);
+    if (c->slots != NULL)
+        return true;
+    content_shape(c, &shape);
+    return vfs_write_all(v, in->fd, header,
+                         npy_header_write(header, c->dtype, &shape, NPY_ALIGN_PAGE), 0) ||
+           disk_failed("writing an array file", err);
+}
+
 /* The last chunk, then the header, then the sync. */
 static bool finish_file(incoming *in, error *err)
 {
     content *c = in->content;
     vfs *v = c->storage->vfs;
-    const size_t staged = (size_t)(c->nbytes % CHUNK_BYTES);
-    char header[NPY_HEADER_ROOM];
-    shape shape;
+    const size_t staged = in->ended ? 0 : (size_t)(c->nbytes % CHUNK_BYTES);
 
-    if (staged > 0 && !write_chunk(in, in->stage, staged, c->nbytes - (int64_t)staged, err))
+    if ((staged > 0 && !write_chunk(in, in->stage, staged, c->nbytes - (int64_t)staged, err)) ||
+        !write_outline(in, err))
         return false;
-    content_shape(c, &shape);
-    if (!vfs_write_all(v, in->fd, header,
-                       npy_header_write(header, c->dtype, &shape, NPY_ALIGN_PAGE), 0))
-        return disk_failed("writing an array file", err);
     if (v->sync_data(v, in->fd) != 0) {
         error_set(err, ERR_STORAGE, "syncing an array file failed");
         storage_fail(c->storage, err);

@@ -460,6 +460,7 @@ static bool read_row(sqlite3_stmt *s, name_row *row, error *err)
         .attributes = sqlite3_column_int64(s, 10),
         .attributes_bytes = sqlite3_column_int64(s, 11),
         .place = (const char *)sqlite3_column_text(s, 12),
+        .chunked = sqlite3_column_int(s, 13) != 0,
     };
     if (row->file != NULL && sqlite3_column_bytes(s, 8) != FILE_ID_BYTES)
         return error_set(err, ERR_INTEGRITY, "the index has a file name that is none");
@@ -618,6 +619,7 @@ bool index_put_name(name_index *ix, const name_row *row, error *err)
     }
     if (row->place != NULL)
         bind_text(s, 13, row->place);
+    sqlite3_bind_int(s, 14, row->chunked);
     return finish(ix, s, err);
 }
 

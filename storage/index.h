@@ -30,6 +30,7 @@ typedef struct name_row {
     int64_t version, commit, created_us, modified_us;
     shape shape;
     const uint8_t *file;         /* FILE_ID_BYTES; NULL: inline */
+    bool chunked;                /* the file is one of slots */
     int64_t content, attributes; /* blobs; 0: none */
     int64_t attributes_bytes;
     const char *place; /* of an array that is not ours; NULL: ours */

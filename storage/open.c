@@ -11,7 +11,7 @@
 #include "engine/base/log.h"
 #include "engine/base/secret.h"
 #include "storage/datadir.h"
-#include "storage/private.h"
+#include "storage/slots.h"
 
 /* A damaged index is looked for in full after a disorderly end, if it is smaller
  * than this; quickly otherwise. */
@@ -41,6 +41,8 @@ storage_options storage_options_default(const char *path)
 typedef struct loading {
     storage *storage;
     snapshot *snapshot;
+    arena *arena;
+    table files; /* of slots, by their names */
 } loading;
 
 static bool kind_of_name(const char *name, entry_kind *kind, error *err)
@@ -60,14 +62,56 @@ static content *stored_content(storage *s, int64_t id, dtype t, const shape *sha
     content *c = content_alloc(s, t, shape);
 
     c->place = p;
-    atomic_fetch_add(&s->bytes, content_own_bytes(c));
     c->doomed = false;
     c->id = id;
     return c;
 }
 
-static entry *entry_of_row(storage *s, const name_row *row, dtype t, entry_kind kind)
+static slots *slots_of_row(loading *l, const name_row *row)
 {
+    char name[ARRAY_NAME];
+    slots *f;
+
+    array_name(row->file, true, name);
+    f = table_get(&l->files, name);
+    if (f == NULL) {
+        f = slots_new(l->storage, row->file);
+        slots_set_named(f);
+        table_put(&l->files, name, f);
+    }
+    return f;
+}
+
+/* Without its map a chunked array is damaged, and so that this can be looked into, its file stays
+ * as it is. */
+static void lose_map(content *c, const error *why)
+{
+    log_message(LOG_ERROR, "the map of a chunked array: %s", why->detail);
+    c->damaged = true;
+    free(c->map);
+    c->map = NULL;
+    slots_keep_all(c->slots);
+}
+
+static void load_map(content *c)
+{
+    error why = {0};
+    buffer *blob = content_bytes(c, &why);
+    const int64_t n = content_chunks(c);
+
+    if (blob == NULL) {
+        lose_map(c, &why);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        c->map[i] = content_number(blob, n + i);
+    slots_use(c->slots, c->map, n);
+    buffer_unref(blob);
+}
+
+static entry *entry_of_row(loading *l, const name_row *row, dtype t, entry_kind kind)
+{
+    storage *s = l->storage;
     entry *e = entry_new(row->name, kind);
 
     e->version = row->version;
@@ -76,14 +120,19 @@ static entry *entry_of_row(storage *s, const name_row *row, dtype t, entry_kind 
     e->modified_us = row->modified_us;
     e->content = stored_content(s, row->content, t, &row->shape,
                                 row->place == NULL ? NULL : place_read(row->place));
-    if (row->file != NULL) {
+    if (row->file != NULL && row->chunked) {
+        slots_join(slots_of_row(l, row), e->content);
+        load_map(e->content);
+    } else if (row->file != NULL) {
         e->content->in_file = true;
         memcpy(e->content->file, row->file, FILE_ID_BYTES);
     }
+    atomic_fetch_add(&s->bytes, content_own_bytes(e->content));
     if (row->attributes != 0) {
         const shape flat = {.rank = 1, .length = {row->attributes_bytes}};
 
         e->attributes = stored_content(s, row->attributes, DT_U8, &flat, NULL);
+        atomic_fetch_add(&s->bytes, row->attributes_bytes);
     }
     return e;
 }
@@ -97,25 +146,30 @@ static bool add_row(void *context, const name_row *row, error *err)
     if (!kind_of_name(row->kind, &kind, err) || !shape_check(&row->shape, row->name, err) ||
         !dtype_parse(row->dtype, strlen(row->dtype), &t, err))
         return error_set(err, ERR_INTEGRITY, "the index has a row that is none: %s", row->name);
-    l->snapshot->names = names_put_take(l->snapshot->names, entry_of_row(l->storage, row, t, kind));
+    l->snapshot->names = names_put_take(l->snapshot->names, entry_of_row(l, row, t, kind));
     l->snapshot->count[kind]++;
     return true;
 }
 
 static bool load(storage *s, error *err)
 {
-    loading l = {.storage = s, .snapshot = calloc(1, sizeof(snapshot))};
+    loading l = {.storage = s, .snapshot = calloc(1, sizeof(snapshot)), .arena = arena_new()};
+    bool ok;
 
     if (l.snapshot == NULL)
         abort();
     l.snapshot->references = 1;
     s->current = l.snapshot;
-    if (index_get_meta(s->index, "commit", 0, &l.snapshot->commit, err) &&
-        index_last_blob(s->index, &s->last_blob, err) &&
-        index_each_name(s->index, add_row, &l, err))
-        return true;
-    err->kind = ERR_INTEGRITY;
-    return false;
+    table_init(&l.files, l.arena);
+    ok = index_get_meta(s->index, "commit", 0, &l.snapshot->commit, err) &&
+         index_last_blob(s->index, &s->last_blob, err) &&
+         index_each_name(s->index, add_row, &l, err);
+    for (size_t i = 0; i < l.files.count; i++)
+        slots_unref(l.files.entries[i].value);
+    arena_free(l.arena);
+    if (!ok)
+        err->kind = ERR_INTEGRITY;
+    return ok;
 }
 
 /* ---- The index ----------------------------------------------------------------------- */
@@ -208,6 +262,7 @@ static void storage_release(storage *s)
 {
     snapshot_unref(s->current);
     garbage_free(s->garbage);
+    slots_close(s);
     index_close(s->index);
     close_file(s, s->arrays);
     close_file(s, s->directory);
@@ -273,6 +328,14 @@ void storage_add_garbage(storage *s, content *c)
     s->garbage = c;
     if (c->older == NULL)
         pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void storage_wake(storage *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->woken = true;
+    pthread_cond_signal(&s->work);
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -15,7 +15,7 @@
 
 enum {
     ARRAY_DIRECTORIES = 256,    /* arrays/00 to arrays/ff */
-    ARRAY_NAME = 40,            /* room for xx/ID.npy, ID being 32 hexadecimal digits */
+    ARRAY_NAME = 42,            /* room for xx/ID.slots, ID being 32 hexadecimal digits */
     CHUNK_BYTES = 1 << 20,      /* of elements, with a checksum of their own */
     BLOB_BYTES_MAX = 15 << 20,  /* of one blob in the index */
     VERIFY_BYTES_MAX = 64 << 20 /* of an array that is verified whole at its first use */
@@ -40,6 +40,9 @@ int place_open(storage *s, const place *p, error *err);
 
 /* ---- Contents ------------------------------------------------------------------ */
 
+/* The file of chunked arrays (slots.h). */
+typedef struct slots slots;
+
 /* A value, immutable: the elements of an array, the text of a graph, attributes.
  *
  * It is counted by entries, transactions and incoming arrays. It starts *doomed*,
@@ -50,17 +53,20 @@ struct content {
     _Atomic int references;
     _Atomic bool doomed, damaged;
     _Atomic bool is_volatile; /* never in the index */
-    bool in_file;
+    bool in_file;             /* of ours: a .npy, or slots */
     dtype dtype;
     int rank;
     int64_t nbytes;
     int64_t id; /* of its blob; 0: not in the index. Written by the writer thread only */
     uint8_t file[FILE_ID_BYTES];
-    place *place; /* of an array that is not ours; NULL: it is */
+    place *place;  /* of an array that is not ours; NULL: it is */
+    slots *slots;  /* of a chunked array, with a reference; NULL: it is none */
+    uint32_t *map; /* of a chunked array, the slot of each chunk; NULL: it was lost */
     storage *storage;
 
     /* Guarded by cache_lock. */
-    buffer *bytes;          /* the blob, if it is in memory: the elements and a NUL, or checksums */
+    buffer *bytes;          /* the blob, if it is in memory, and a NUL: the elements; or of a file
+                               its checksums, and behind them the map of a chunked array */
     bool was_used;          /* since the cache last looked */
     bool linked;            /* in the list of what may be forgotten */
     content *newer, *older; /* in that list; older also links garbage */
@@ -88,7 +94,21 @@ content *content_of_text(storage *s, const char *text, size_t n, error *err);
 /* The same of a receipt, which the quota does not bind. */
 content *content_of_receipt(storage *s, const char *text, size_t n, error *err);
 
-/* Bytes that count for the quota. */
+/* Frees a content that nobody holds; what the index and the disk have of it stays. */
+void content_free(content *c);
+
+/* The i-th of the numbers that the blob of a content in a file is: first the checksum of each
+ * chunk; then, of a chunked array, its slot. */
+uint32_t content_number(const buffer *blob, int64_t i);
+void content_set_number(buffer *blob, int64_t i, uint32_t number);
+
+/* How many chunks the elements are. */
+int64_t content_chunks(const content *c);
+
+/* Whether n more bytes are within the quota. ERR_QUOTA. */
+bool content_check_quota(storage *s, int64_t n, error *err);
+
+/* Bytes that count for the quota, beside the slots of chunked arrays. */
 int64_t content_own_bytes(const content *c);
 
 /* Bytes of the blob that belongs to the content. */
@@ -122,15 +142,22 @@ bool name_is_hidden(const char *name);
 
 /* ---- Array files --------------------------------------------------------------- */
 
-/* Writes the path below arrays/. */
-void array_name(const uint8_t file[FILE_ID_BYTES], char to[ARRAY_NAME]);
+/* Writes the path below arrays/, of a .npy file or one of slots. */
+void array_name(const uint8_t file[FILE_ID_BYTES], bool slots, char to[ARRAY_NAME]);
 
-/* A new file for c's elements with all its blocks, open for writing. -1 and
- * ERR_DISK, ERR_STORAGE. */
+/* A new file for c's elements with all its blocks, open for writing: a .npy file, or one of slots,
+ * all of which are taken. -1 and ERR_DISK, ERR_QUOTA, ERR_STORAGE. */
 int array_create(content *c, error *err);
+int array_create_slots(content *c, error *err);
 
 /* The file of c for reading, of the right kind and size. -1 and ERR_INTEGRITY. */
 int array_open(content *c, error *err);
+
+/* The file of c's slots, for writing. -1 and ERR_INTEGRITY, ERR_MEMORY_BUSY. */
+int array_open_slots(content *c, error *err);
+
+/* What nobody uses of the file of c's slots is to be emptied. */
+void array_doubt_slots(content *c);
 
 /* Syncs arrays/xx for each xx whose bit is set. ERR_STORAGE. */
 bool array_sync_directories(storage *s, const uint64_t directories[ARRAY_DIRECTORIES / 64],
@@ -216,12 +243,15 @@ struct storage {
     pthread_cond_t work; /* for the writer thread */
     snapshot *current;
     txn *first_waiting, **last_waiting;
-    content *garbage; /* linked by older */
+    content *garbage;   /* linked by older */
+    _Atomic bool woken; /* there are slots to be emptied */
     bool closing;
 
     pthread_mutex_t cache_lock;
     content *newest, *oldest;
     int64_t cached;
+
+    slots *slot_files, *left; /* of chunked arrays; those to be emptied. slots.c has the lock */
 
     pthread_t writer;
     bool has_writer;
@@ -231,6 +261,9 @@ struct storage {
 
 /* Adds a content that nobody holds to the garbage and wakes the writer. */
 void storage_add_garbage(storage *s, content *c);
+
+/* Lets the writer look for slots that are to be emptied. */
+void storage_wake(storage *s);
 
 /* Frees contents that are linked as garbage; not their files. */
 void garbage_free(content *garbage);

@@ -12,10 +12,11 @@
 TEXT(1)
 TEXT(2)
 TEXT(3)
+TEXT(4)
 
 const char *schema_text(int format)
 {
-    const char *const texts[SCHEMA_FORMAT] = {schema_1, schema_2, schema_3};
+    const char *const texts[SCHEMA_FORMAT] = {schema_1, schema_2, schema_3, schema_4};
 
     return texts[format - 1];
 }

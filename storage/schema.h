@@ -4,7 +4,7 @@
  * never changed. */
 #pragma once
 
-enum { SCHEMA_FORMAT = 3 };
+enum { SCHEMA_FORMAT = 4 };
 
 /* The text of schema/N.sql, for N from 1 to SCHEMA_FORMAT. */
 const char *schema_text(int format);

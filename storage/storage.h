@@ -10,7 +10,8 @@
  * ones are immutable plain .npy files with random names that are never used
  * again, in DATA/arrays/xx/, whose elements begin at byte 4096: NumPy opens and
  * maps them as they are. A file is written once, before any index row names it,
- * and removed after no row and no snapshot does; nothing is changed in place.
+ * and removed after no row and no snapshot does; nothing is changed in place. Of
+ * an array that is declared chunked that holds for each MiB (slots.h).
  *
  * Changes are made by a *transaction*: puts and deletes of any number of names
  * and the conditions they rest on. Commit blocks until the change is as durable
@@ -32,8 +33,8 @@
  * incoming array belongs to one thread at a time.
  *
  * Reading order: storage.h, private.h, names.h, within.h, content.c, entry.c,
- * incoming.c, generation.c, place.c, txn.c, commit.h, writer.c, index.h, datadir.h, open.c,
- * sweep.c, care.c. */
+ * mapping.h, slots.h, incoming.c, generation.c, place.c, txn.c, commit.h, writer.c, index.h,
+ * datadir.h, open.c, sweep.c, care.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -146,9 +147,16 @@ int64_t snapshot_commit(const snapshot *n);
  * no caller's name does, and it does not count as a name. */
 typedef enum entry_kind { ENTRY_VARIABLE, ENTRY_GRAPH, ENTRY_HIDDEN, ENTRY_KINDS } entry_kind;
 
-/* Where a value is: as a blob in the index, or as a file that is mapped. AUTO,
- * only for asking, leaves it to the size. */
-typedef enum storage_form { FORM_AUTO, FORM_INLINE, FORM_MEMMAP } storage_form;
+/* Where a value is: as a blob in the index; as a .npy file that is mapped; or in chunks of a MiB,
+ * of which a change writes only those that it touches, in a file that is no .npy. AUTO, only for
+ * asking, leaves it to the size, and chooses no chunks. */
+typedef enum storage_form {
+    FORM_AUTO,
+    FORM_INLINE,
+    FORM_MEMMAP,
+    FORM_CHUNKED,
+    STORAGE_FORMS
+} storage_form;
 
 typedef struct content content;
 
@@ -196,13 +204,13 @@ void entry_shape(const entry *e, shape *result);
 void entry_strides(const entry *e, int64_t strides[RANK_MAX]);
 /* Bytes of the elements, or of the text of a graph. */
 int64_t entry_nbytes(const entry *e);
-/* FORM_INLINE or FORM_MEMMAP. */
+/* FORM_INLINE, FORM_MEMMAP or FORM_CHUNKED. */
 storage_form entry_form(const entry *e);
 /* Whether a restart forgets it (DURABILITY_MEMORY). */
 bool entry_is_volatile(const entry *e);
 
 enum { ENTRY_FILE = 64, ENTRY_ETAG = 32 };
-/* The array file relative to the data directory; "" for an inline or attached value. */
+/* The .npy file relative to the data directory; "" if the value is in none of ours. */
 void entry_file(const entry *e, char to[ENTRY_FILE]);
 
 /* The variable's value: over a read-only mapping of its file, or over memory
@@ -217,9 +225,9 @@ bool entry_tensor(storage *s, const entry *e, tensor *result, error *err);
  * byte from on, unless that was done before. ERR_INTEGRITY if one is wrong. */
 bool entry_verify(storage *s, const entry *e, int64_t from, int64_t n, error *err);
 
-/* An open descriptor of the array file, for sending it without mapping; *offset
+/* An open descriptor of the .npy file, for sending it without mapping; *offset
  * is where the elements begin. The caller closes it. -1 and ERR_INTEGRITY, or
- * ERR_VALUE for an inline value. */
+ * ERR_VALUE for a value that has none. */
 int entry_open(storage *s, const entry *e, int64_t *offset, error *err);
 
 /* A graph's or hidden text as it was put, with a NUL behind it; unref when done. */
@@ -322,8 +330,8 @@ const attachment *entry_attachment(const entry *e);
 /* Stores a new generation of e, the variable of that name in x's base: a copy in which the
  * elements that part names are those of value. part is a view of a dense
  * tensor of e's shape and type, whose buffer is not looked at; value has part's shape and
- * type, and any strides. Chunks that are not touched are
- * copied by the system, sharing blocks where the file system can, the others are checked
+ * type, and any strides. Chunks that are not touched are shared with e if it is chunked, or
+ * copied by the system, sharing blocks where the file system can; the others are checked
  * before. Readers keep what they have. Errors as for incoming_*, ERR_INTEGRITY. */
 bool txn_patch(txn *x, const entry *e, const tensor *part, const tensor *value, error *err);
 

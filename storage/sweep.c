@@ -15,7 +15,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
-#include "storage/private.h"
+#include "storage/slots.h"
 
 enum { STRAY_SHARE = 100 };
 #define QUARANTINE_US ((int64_t)24 * 3600 * 1000000)
@@ -23,7 +23,7 @@ enum { STRAY_SHARE = 100 };
 typedef struct sweeping {
     storage *storage;
     arena *arena;
-    table known;       /* contents, by the names of their files; NULL once they were seen */
+    table known;       /* contents, by the names of their files, one of each; NULL once seen */
     char directory[4]; /* being listed: xx */
     int64_t files, missing;
     const char **strays; /* xx/ID.npy */
@@ -38,7 +38,7 @@ static void collect_known(sweeping *w, const snapshot *n)
          e = names_after(n->names, e->name, false)) {
         if (!e->content->in_file)
             continue;
-        array_name(e->content->file, name);
+        array_name(e->content->file, e->content->slots != NULL, name);
         table_put(&w->known, name, e->content);
     }
 }
@@ -48,8 +48,8 @@ static bool is_array_name(const char *directory, const char *name)
 {
     const size_t digits = 2 * FILE_ID_BYTES;
 
-    if (strlen(name) != digits + 4 || strcmp(name + digits, ".npy") != 0 ||
-        strncmp(name, directory, 2) != 0)
+    if (strlen(name) < digits || strncmp(name, directory, 2) != 0 ||
+        (strcmp(name + digits, ".npy") != 0 && strcmp(name + digits, ".slots") != 0))
         return false;
     for (size_t i = 0; i < digits; i++)
         if (!isdigit((unsigned char)name[i]) && (name[i] < 'a' || name[i] > 'f'))
@@ -64,7 +64,7 @@ static bool see_file(void *context, const char *name)
 
     if (!is_array_name(w->directory, name))
         return true; /* not ours */
-    snprintf(path, sizeof path, "%.2s/%.36s", w->directory, name);
+    snprintf(path, sizeof path, "%.2s/%.38s", w->directory, name);
     w->files++;
     if (table_get(&w->known, path) != NULL) {
         table_put(&w->known, path, NULL);
@@ -104,6 +104,16 @@ static void mark_missing(sweeping *w)
         c->damaged = true;
         w->missing++;
     }
+}
+
+/* What nobody uses of the files of chunked arrays: chunks of commits that did not happen, and what
+ * was not given back yet. */
+static void sweep_slots(const snapshot *n)
+{
+    for (entry *e = names_after(n->names, "", true); e != NULL;
+         e = names_after(n->names, e->name, false))
+        if (e->content->slots != NULL && !e->content->damaged)
+            array_doubt_slots(e->content);
 }
 
 /* ---- Strays ---------------------------------------------------------------------- */
@@ -168,6 +178,7 @@ bool sweep(storage *s, const snapshot *n, error *err)
         empty_quarantine(s);
         mark_missing(&w);
         put_away(&w);
+        sweep_slots(n);
         s->strays = (int64_t)w.stray_count;
         if (w.missing > 0)
             log_message(LOG_ERROR, "%" PRId64 " arrays have lost their files", w.missing);

@@ -5,6 +5,7 @@
 
 #include "engine/base/log.h"
 #include "storage/commit.h"
+#include "storage/slots.h"
 
 enum {
     BATCH_MAX = 512,       /* transactions in one commit of the index */
@@ -34,9 +35,9 @@ static void wait_for_work(storage *s)
     while (s->first_waiting == NULL && !s->closing && timed_out == 0) {
         const bool log = index_log_bytes(s->index) > 0 && !s->failed;
 
-        if (s->garbage != NULL || log) {
+        if (s->garbage != NULL || s->woken || log) {
             struct timespec until =
-                after_ms(s->garbage != NULL ? GARBAGE_DELAY_MS : CHECKPOINT_DELAY_MS);
+                after_ms(s->garbage != NULL || s->woken ? GARBAGE_DELAY_MS : CHECKPOINT_DELAY_MS);
 
             timed_out = pthread_cond_timedwait(&s->work, &s->lock, &until);
         } else {
@@ -78,14 +79,16 @@ static void answer(storage *s, txn *x, const error *failure)
 }
 
 /* Removes the files of garbage that the index has forgotten. */
-static void remove_files(storage *s, const content *garbage)
+static void remove_files(storage *s, content *garbage)
 {
     char name[ARRAY_NAME];
 
-    for (const content *c = garbage; c != NULL; c = c->older) {
-        if (!c->in_file)
+    for (content *c = garbage; c != NULL; c = c->older) {
+        if (c->slots != NULL)
+            slots_drop(c);
+        if (!c->in_file || c->slots != NULL)
             continue;
-        array_name(c->file, name);
+        array_name(c->file, false, name);
         if (s->vfs->remove(s->vfs, s->arrays, name) != 0)
             log_message(LOG_WARN, "cannot remove arrays/%s; the next start will", name);
     }
@@ -167,7 +170,7 @@ void garbage_free(content *garbage)
 
     for (content *c = garbage; c != NULL; c = next) {
         next = c->older;
-        free(c);
+        content_free(c);
     }
 }
 
@@ -223,11 +226,13 @@ void *writer_main(void *argument)
         if (garbage != NULL)
             s->garbage = NULL;
         closing = s->closing && s->first_waiting == NULL;
+        s->woken = false;
         pthread_mutex_unlock(&s->lock);
         const bool idle = transactions == NULL && garbage == NULL;
 
         if (!idle)
             work(s, transactions, garbage);
+        slots_empty_left(s);
         if (!s->failed && (idle || index_log_bytes(s->index) > s->options.wal_bytes_max))
             checkpoint(s);
     } while (!closing);

@@ -65,10 +65,16 @@ static ssize_t real_copy(vfs *v, int from, int to, size_t n, int64_t offset)
     return done;
 }
 
-static int real_allocate(vfs *v, int fd, int64_t size)
+static int real_allocate(vfs *v, int fd, int64_t offset, int64_t n)
 {
     (void)v;
-    return fallocate(fd, 0, 0, size);
+    return fallocate(fd, 0, offset, n);
+}
+
+static int real_punch(vfs *v, int fd, int64_t offset, int64_t n)
+{
+    (void)v;
+    return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, n);
 }
 
 static int real_sync_data(vfs *v, int fd)
@@ -107,6 +113,20 @@ static void *real_map(vfs *v, int fd, size_t n)
 
     (void)v;
     return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+static void *real_reserve(vfs *v, size_t n)
+{
+    void *bytes = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    (void)v;
+    return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+static int real_map_over(vfs *v, int fd, void *at, size_t n, int64_t offset)
+{
+    (void)v;
+    return mmap(at, n, PROT_READ, MAP_SHARED | MAP_FIXED, fd, offset) == MAP_FAILED ? -1 : 0;
 }
 
 static int real_unmap(vfs *v, void *bytes, size_t n)
@@ -172,12 +192,15 @@ vfs *vfs_real(void)
         .write = real_write,
         .copy = real_copy,
         .allocate = real_allocate,
+        .punch = real_punch,
         .sync_data = real_sync_data,
         .sync_directory = real_sync_directory,
         .stat = real_stat,
         .free_space = real_free_space,
         .lock = real_lock,
         .map = real_map,
+        .reserve = real_reserve,
+        .map_over = real_map_over,
         .unmap = real_unmap,
         .make_directory = real_make_directory,
         .rename = real_rename,

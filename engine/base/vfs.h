@@ -40,9 +40,11 @@ struct vfs {
     /* Copies at most n bytes to the same place in another file, sharing blocks where the
      * file system can. How many, 0 at the end. */
     ssize_t (*copy)(vfs *v, int from, int to, size_t n, int64_t offset);
-    /* Makes the file size bytes long and sets its blocks aside. EOPNOTSUPP where
+    /* Sets the blocks of n bytes aside, and makes the file as long as that. EOPNOTSUPP where
      * the file system cannot. */
-    int (*allocate)(vfs *v, int fd, int64_t size);
+    int (*allocate)(vfs *v, int fd, int64_t offset, int64_t n);
+    /* Gives the blocks of n bytes back; zeros are read there. EOPNOTSUPP likewise. */
+    int (*punch)(vfs *v, int fd, int64_t offset, int64_t n);
     int (*sync_data)(vfs *v, int fd);
     int (*sync_directory)(vfs *v, int fd);
     int (*stat)(vfs *v, int fd, struct stat *result);
@@ -51,6 +53,10 @@ struct vfs {
     int (*lock)(vfs *v, int fd);
     /* The first n bytes of a file, read-only and shared. NULL on failure. */
     void *(*map)(vfs *v, int fd, size_t n);
+    /* Addresses for n bytes, which cannot be read before something is mapped over them. */
+    void *(*reserve)(vfs *v, size_t n);
+    /* Maps n bytes of a file from offset on over a part of what was reserved. */
+    int (*map_over)(vfs *v, int fd, void *at, size_t n, int64_t offset);
     int (*unmap)(vfs *v, void *bytes, size_t n);
 
     int (*make_directory)(vfs *v, int directory, const char *name);

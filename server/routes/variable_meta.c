@@ -57,9 +57,10 @@ static void add_place(json_writer *w, const entry *e)
 
     entry_file(e, file);
     json_string(w, "storage",
-                entry_is_volatile(e)           ? "memory"
-                : entry_form(e) == FORM_MEMMAP ? "memmap"
-                                               : "inline");
+                entry_is_volatile(e)            ? "memory"
+                : entry_form(e) == FORM_CHUNKED ? "chunked"
+                : entry_form(e) == FORM_MEMMAP  ? "memmap"
+                                                : "inline");
     json_string(w, "file", a != NULL ? a->path : file[0] == '\0' ? NULL : file);
     if (a == NULL)
         return;

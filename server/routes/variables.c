@@ -100,18 +100,23 @@ bool variable_get(services *s, http_request *r, error *err)
 static bool read_form(const http_request *r, storage_form *result, error *err)
 {
     static const char *const words[] = {
-        [FORM_AUTO] = "auto", [FORM_INLINE] = "inline", [FORM_MEMMAP] = "memmap"};
+        [FORM_AUTO] = "auto",
+        [FORM_INLINE] = "inline",
+        [FORM_MEMMAP] = "memmap",
+        [FORM_CHUNKED] = "chunked",
+    };
     const char *word = http_query(r, "storage");
 
     *result = FORM_AUTO;
-    for (int i = 0; word != NULL && i < 3; i++) {
+    for (int i = 0; word != NULL && i < STORAGE_FORMS; i++) {
         if (strcmp(words[i], word) == 0) {
             *result = (storage_form)i;
             return true;
         }
     }
     return word == NULL ||
-           error_set(err, ERR_REQUEST, "storage is inline, memmap or auto, not '%.40s'.", word);
+           error_set(err, ERR_REQUEST, "storage is inline, memmap, chunked or auto, not '%.40s'.",
+                     word);
 }
 
 bool variable_open(services *s, http_request *r, error *err)

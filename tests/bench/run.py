@@ -19,6 +19,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 BENCH = os.environ.get("BUILD", "build") + "/tests/bench/bench"
 sys.path.insert(0, HERE)
+from changing import table_of_changes  # noqa: E402
 from durable import POINTS, table_of_durability  # noqa: E402
 from peers import peers  # noqa: E402
 from streaming import table_of_streaming  # noqa: E402
@@ -185,7 +186,8 @@ def main():
     threads = table_of_threads(first.rows, seen)
     points = growth(first, options.turns)
     tables = [rows, threads, table_of_requests(options.turns), table_of_transfers(options.turns),
-              table_of_streaming(options.turns), table_of_durability(options.turns), table_of_growth(points)]
+              table_of_streaming(options.turns), table_of_durability(options.turns),
+              table_of_changes(options.turns), table_of_growth(points)]
     print("\n\n".join("\n".join(t) for t in tables[1:]))
     for bench in benches.values():
         bench.close()

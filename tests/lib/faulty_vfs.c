@@ -12,14 +12,16 @@ static faulty_vfs *of(vfs *v)
     return v->context;
 }
 
-/* The name as the record has it: arrays/xx/ID.npy and xx/ID.npy become arrays/ID,
- * xx becomes arrays/. */
+/* The name as the record has it: xx/ID.npy becomes arrays/ID, xx/ID.slots slots/ID, xx arrays/xx.
+ */
 static const char *short_name(const char *name)
 {
     size_t n = strlen(name);
 
     if (n > 36 && strcmp(name + n - 4, ".npy") == 0)
         return "arrays/ID";
+    if (n > 36 && strcmp(name + n - 6, ".slots") == 0)
+        return "slots/ID";
     if (n == 2 && strspn(name, "0123456789abcdef") == 2)
         return "arrays/xx";
     return name;
@@ -115,11 +117,19 @@ static ssize_t faulty_copy(vfs *v, int from, int to, size_t n, int64_t offset)
     return f->real->copy(f->real, from, to, f->halve && n > 1 ? n / 2 : n, offset);
 }
 
-static int faulty_allocate(vfs *v, int fd, int64_t size)
+static int faulty_allocate(vfs *v, int fd, int64_t offset, int64_t n)
 {
     faulty_vfs *f = of(v);
 
-    return gate(f, "allocate", name_of(f, fd)) != 0 ? -1 : f->real->allocate(f->real, fd, size);
+    return gate(f, "allocate", name_of(f, fd)) != 0 ? -1
+                                                    : f->real->allocate(f->real, fd, offset, n);
+}
+
+static int faulty_punch(vfs *v, int fd, int64_t offset, int64_t n)
+{
+    faulty_vfs *f = of(v);
+
+    return gate(f, "punch", name_of(f, fd)) != 0 ? -1 : f->real->punch(f->real, fd, offset, n);
 }
 
 static int faulty_sync_data(vfs *v, int fd)
@@ -160,6 +170,20 @@ static void *faulty_map(vfs *v, int fd, size_t n)
     faulty_vfs *f = of(v);
 
     return gate(f, "map", name_of(f, fd)) != 0 ? NULL : f->real->map(f->real, fd, n);
+}
+
+static void *faulty_reserve(vfs *v, size_t n)
+{
+    faulty_vfs *f = of(v);
+
+    return gate(f, "reserve", "") != 0 ? NULL : f->real->reserve(f->real, n);
+}
+
+static int faulty_map_over(vfs *v, int fd, void *at, size_t n, int64_t offset)
+{
+    faulty_vfs *f = of(v);
+
+    return gate(f, "map", name_of(f, fd)) != 0 ? -1 : f->real->map_over(f->real, fd, at, n, offset);
 }
 
 static int faulty_unmap(vfs *v, void *bytes, size_t n)
@@ -234,12 +258,15 @@ void faulty_init(faulty_vfs *f)
         .write = faulty_write,
         .copy = faulty_copy,
         .allocate = faulty_allocate,
+        .punch = faulty_punch,
         .sync_data = faulty_sync_data,
         .sync_directory = faulty_sync_directory,
         .stat = faulty_stat,
         .free_space = faulty_free_space,
         .lock = faulty_lock,
         .map = faulty_map,
+        .reserve = faulty_reserve,
+        .map_over = faulty_map_over,
         .unmap = faulty_unmap,
         .make_directory = faulty_make_directory,
         .rename = faulty_rename,

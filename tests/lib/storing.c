@@ -126,6 +126,47 @@ int64_t put_vector(storage *s, const char *name, int64_t n, double first, error 
     return result.commit;
 }
 
+void put_chunked(storage *s, const char *name, int64_t n, double first)
+{
+    tensor t = vector_of(n, first);
+    txn *x = txn_new(s, NULL, DURABILITY_DISK);
+    commit_result result;
+    error err = {0};
+
+    if (!txn_put_tensor(x, name, &t, FORM_CHUNKED, &err) || !txn_commit(x, &result, &err))
+        die(name, &err);
+    txn_free(x);
+    tensor_unref(&t);
+}
+
+bool patch_vector(storage *s, const char *name, int64_t from, int64_t n, double first, error *err)
+{
+    txn *x = txn_new(s, NULL, DURABILITY_DISK);
+    tensor value = vector_of(n, first), part = value;
+    commit_result result;
+    bool ok;
+
+    part.buf = NULL;
+    part.offset = from;
+    ok = txn_patch(x, txn_read(x, name), &part, &value, err) && txn_commit(x, &result, err);
+    txn_free(x);
+    tensor_unref(&value);
+    return ok;
+}
+
+tensor read_vector(storage *s, const char *name)
+{
+    snapshot *now = storage_snapshot(s);
+    const entry *e = snapshot_find(now, name);
+    error err = {0};
+    tensor t = {0};
+
+    if (e == NULL || !entry_tensor(s, e, &t, &err))
+        die(name, &err);
+    snapshot_unref(now);
+    return t;
+}
+
 bool delete_name(storage *s, const char *name, error *err)
 {
     txn *x = txn_new(s, NULL, DURABILITY_DISK);

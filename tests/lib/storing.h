@@ -30,6 +30,15 @@ bool is_vector(const tensor *t, int64_t n, double first);
  * the error. */
 int64_t put_vector(storage *s, const char *name, int64_t n, double first, error *err);
 
+/* Stores it chunked; a failure fails the test. */
+void put_chunked(storage *s, const char *name, int64_t n, double first);
+
+/* The n elements of a vector from `from` on become first, first + 1, ... */
+bool patch_vector(storage *s, const char *name, int64_t from, int64_t n, double first, error *err);
+
+/* The variable as it is at present, with a reference; a failure fails the test. */
+tensor read_vector(storage *s, const char *name);
+
 /* Removes a name in a transaction of its own. */
 bool delete_name(storage *s, const char *name, error *err);
 

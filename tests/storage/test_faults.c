@@ -38,6 +38,7 @@ typedef struct answers {
     bool pair_done, pair_unknown;       /* small and large become 2 */
     bool removed_done, removed_unknown; /* victim goes */
     bool grown_done, grown_unknown;     /* long gets SMALL more, and a receipt tells it */
+    bool patched_done, patched_unknown; /* SMALL elements of the chunked one change */
 } answers;
 
 static void prepare(const char *path)
@@ -49,6 +50,7 @@ static void prepare(const char *path)
     put_vector(s, "large", LARGE, 1, &err);
     put_vector(s, "victim", LARGE, 1, &err);
     put_vector(s, "long", LONG, 0, &err);
+    put_chunked(s, "chunked", LONG, 0);
     storage_close(s);
 }
 
@@ -99,6 +101,31 @@ static void check_grown(storage *s, const answers *a)
         assert_true(a->grown_done == new);
 }
 
+static void change_chunk(storage *s, answers *a)
+{
+    error err = {0};
+
+    a->patched_done = patch_vector(s, "chunked", LONG / 2, SMALL, -1000, &err);
+    a->patched_unknown = err.kind == ERR_STORAGE;
+}
+
+static void check_patched(storage *s, const answers *a)
+{
+    tensor t = read_vector(s, "chunked");
+    double *x = tensor_bytes(&t);
+    const bool new = x[LONG / 2] == -1000;
+
+    assert_int_equal(t.shape.length[0], LONG);
+    for (int64_t i = 0; i < LONG; i++) {
+        const int64_t at = i - LONG / 2;
+
+        assert_true(x[i] == (double)(new &&at >= 0 && at < SMALL ? at - 1000 : i));
+    }
+    tensor_unref(&t);
+    if (!a->patched_unknown)
+        assert_true(a->patched_done == new);
+}
+
 static void check(storage *s, const answers *a)
 {
     bool new_pair = has_vector(s, "small", SMALL, 2) && has_vector(s, "large", LARGE, 2);
@@ -111,6 +138,7 @@ static void check(storage *s, const answers *a)
         assert_true(a->removed_done == !has_name(s, "victim"));
     assert_true(!has_name(s, "victim") || has_vector(s, "victim", LARGE, 1));
     check_grown(s, a);
+    check_patched(s, a);
 }
 
 static answers work(const char *path, faulty_vfs *f)
@@ -128,6 +156,7 @@ static answers work(const char *path, faulty_vfs *f)
     a.opened = true;
     change_pair(s, &a);
     grow(s, &a);
+    change_chunk(s, &a);
     error_clear(&err);
     a.removed_done = delete_name(s, "victim", &err);
     a.removed_unknown = err.kind == ERR_STORAGE;

@@ -137,7 +137,8 @@ static void a_newer_format_is_refused(void **state)
 /* Makes the directory what the first format was. */
 static void to_format_1(const char *path)
 {
-    char sql[] = "ALTER TABLE names DROP COLUMN place; PRAGMA user_version = 1";
+    char sql[] = "ALTER TABLE names DROP COLUMN place; ALTER TABLE names DROP COLUMN chunked; "
+                 "PRAGMA user_version = 1";
     sqlite3 *db;
 
     assert_int_equal(sqlite3_open(below(path, "index.db"), &db), SQLITE_OK);
@@ -160,7 +161,7 @@ static void an_older_format_is_raised(void **state)
     file = fopen(below(*state, "VERSION"), "r");
     assert_non_null(fgets(version, sizeof version, file));
     fclose(file);
-    assert_string_equal(version, "tensord data format 3\n");
+    assert_string_equal(version, "tensord data format 4\n");
     s = open_or_fail(*state);
     storage_close(s);
 }

@@ -78,6 +78,10 @@ $(OUT)/tests/fuzz/test_replay: $(TARGETS)
 $(OUT)/fuzz_%: tests/fuzz/driver.c $(TARGETS) $(TESTLIB) $(OUT)/libtensord.a
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MF $(OUT)/driver_$*.d -DTARGET_FUNCTION=target_$* -fsanitize=fuzzer $(filter %.c %.o %.a,$^) $(LDLIBS) -o $@
 
+# A file of storage/ that is broken on purpose, in the place of the one in the library (test_mutants.py).
+$(OUT)/tests/mutants/%: $(OUT)/tests/mutants/%.c $(OUT)/tests/crash/test_power.c.o $(TESTLIB) $(OUT)/libtensord.a
+	$(CC) $(CPPFLAGS) $(CFLAGS) -w $(LDFLAGS) $(filter %.c %.o %.a,$^) $(LDLIBS) -o $@
+
 # What is built in without the compiler's knowing.
 $(OUT)/storage/schema.c.o: $(wildcard storage/schema/*.sql)
 

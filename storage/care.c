@@ -68,6 +68,8 @@ bool storage_compact(storage *s, error *err)
     pthread_mutex_lock(&s->index_lock);
     ok = index_compact(s->index, err);
     pthread_mutex_unlock(&s->index_lock);
+    if (!ok && err->kind == ERR_STORAGE)
+        storage_fail(s, err);
     return ok;
 }
 

@@ -110,19 +110,22 @@ static seam_file *seam_file_of(sqlite3_file *file)
 
 /* SQLITE_OK, or the code for what foreign wants to happen: as SQLite has it, only
  * a write finds the disk full. */
-static int announce(seam_file *f, vfs_foreign what, int64_t n, int code)
+static int announce(seam_file *f, vfs_foreign what, int code)
 {
-    int failure = f->vfs->foreign(f->vfs, what, f->name, n);
+    int failure;
 
+    what.file = f->name;
+    failure = f->vfs->foreign(f->vfs, &what);
     if (failure == 0)
         return SQLITE_OK;
-    return failure == ENOSPC && what == VFS_WRITE ? SQLITE_FULL : code;
+    return failure == ENOSPC && what.kind == VFS_WRITE ? SQLITE_FULL : code;
 }
 
 static int seam_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 offset)
 {
     seam_file *f = seam_file_of(file);
-    int code = announce(f, VFS_WRITE, n, SQLITE_IOERR_WRITE);
+    const vfs_foreign what = {.kind = VFS_WRITE, .bytes = bytes, .n = n, .offset = offset};
+    int code = announce(f, what, SQLITE_IOERR_WRITE);
 
     return code != SQLITE_OK ? code : f->original->xWrite(file, bytes, n, offset);
 }
@@ -130,7 +133,7 @@ static int seam_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int6
 static int seam_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
     seam_file *f = seam_file_of(file);
-    int code = announce(f, VFS_TRUNCATE, size, SQLITE_IOERR_TRUNCATE);
+    int code = announce(f, (vfs_foreign){.kind = VFS_TRUNCATE, .n = size}, SQLITE_IOERR_TRUNCATE);
 
     return code != SQLITE_OK ? code : f->original->xTruncate(file, size);
 }
@@ -138,9 +141,33 @@ static int seam_truncate(sqlite3_file *file, sqlite3_int64 size)
 static int seam_sync(sqlite3_file *file, int flags)
 {
     seam_file *f = seam_file_of(file);
-    int code = announce(f, VFS_SYNC, 0, SQLITE_IOERR_FSYNC);
+    int code = announce(f, (vfs_foreign){.kind = VFS_SYNC}, SQLITE_IOERR_FSYNC);
 
     return code != SQLITE_OK ? code : f->original->xSync(file, flags);
+}
+
+/* The vfs that a copy of SQLite's table is for: its name says it. */
+static vfs *seam_vfs(const sqlite3_vfs *self)
+{
+    return (vfs *)(uintptr_t)strtoull(strchr(self->zName, ' ') + 1, NULL, 16);
+}
+
+static const char *file_name(int flags)
+{
+    return flags & SQLITE_OPEN_WAL            ? "index.db-wal"
+           : flags & SQLITE_OPEN_MAIN_JOURNAL ? "index.db-journal"
+                                              : "index.db";
+}
+
+static int seam_delete(sqlite3_vfs *self, const char *path, int sync)
+{
+    const char *slash = strrchr(path, '/');
+    const vfs_foreign what = {
+        .kind = VFS_REMOVE, .file = slash == NULL ? path : slash + 1, .n = sync};
+
+    if (seam_vfs(self)->foreign(seam_vfs(self), &what) != 0)
+        return SQLITE_IOERR_DELETE;
+    return sqlite3_vfs_find("unix")->xDelete(self, path, sync);
 }
 
 static int seam_open(sqlite3_vfs *self, const char *path, sqlite3_file *file, int flags,
@@ -156,8 +183,8 @@ static int seam_open(sqlite3_vfs *self, const char *path, sqlite3_file *file, in
     f->methods.xWrite = seam_write;
     f->methods.xTruncate = seam_truncate;
     f->methods.xSync = seam_sync;
-    f->vfs = (vfs *)(uintptr_t)strtoull(strchr(self->zName, ' ') + 1, NULL, 16);
-    f->name = flags & SQLITE_OPEN_WAL ? "index.db-wal" : "index.db";
+    f->vfs = seam_vfs(self);
+    f->name = file_name(flags);
     file->pMethods = &f->methods;
     return SQLITE_OK;
 }
@@ -177,6 +204,7 @@ static bool place_seam(name_index *ix, vfs *v)
     *own = *sqlite3_vfs_find("unix");
     own->szOsFile += (int)sizeof(seam_file);
     own->xOpen = seam_open;
+    own->xDelete = seam_delete;
     own->zName = sqlite3_mprintf("seam %llx", (unsigned long long)(uintptr_t)v);
     own->pNext = NULL;
     ix->seam = own;

@@ -185,10 +185,23 @@ static bool check_index(storage *s, int64_t *state, error *err)
            index_check(s->index, true, err);
 }
 
+/* After a failed sync the system takes what it could not write for written. So the log is read from
+ * the disk: what it has there is what was committed. (An array whose sync failed has no name.) */
+static void forget_log(storage *s)
+{
+    int fd = s->vfs->open(s->vfs, s->directory, "index.db-wal", O_RDONLY);
+
+    if (fd < 0)
+        return;
+    s->vfs->forget(s->vfs, fd);
+    s->vfs->close(s->vfs, fd);
+}
+
 static bool open_index(storage *s, bool create, error *err)
 {
     char path[PATH_MAX];
 
+    forget_log(s);
     if (snprintf(path, sizeof path, "%s/index.db", s->options.path) >= (int)sizeof path)
         return error_set(err, ERR_VALUE, "data: the path is too long");
     s->index = index_open(path, s->vfs, create, err);

@@ -77,6 +77,12 @@ static int real_punch(vfs *v, int fd, int64_t offset, int64_t n)
     return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, n);
 }
 
+static int real_forget(vfs *v, int fd)
+{
+    (void)v;
+    return posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0 ? 0 : -1;
+}
+
 static int real_sync_data(vfs *v, int fd)
 {
     (void)v;
@@ -193,6 +199,7 @@ vfs *vfs_real(void)
         .copy = real_copy,
         .allocate = real_allocate,
         .punch = real_punch,
+        .forget = real_forget,
         .sync_data = real_sync_data,
         .sync_directory = real_sync_directory,
         .stat = real_stat,

@@ -22,8 +22,16 @@
 #include <sys/statvfs.h>
 #include <sys/types.h>
 
-/* What foreign is told. */
-typedef enum vfs_foreign { VFS_WRITE, VFS_SYNC, VFS_TRUNCATE, VFS_REMOVE } vfs_foreign;
+/* What foreign is told: to write n bytes, to sync, to cut or to remove a file, which is named
+ * without its directory. A file that is removed is gone from the disk if n is not 0. */
+typedef enum vfs_foreign_kind { VFS_WRITE, VFS_SYNC, VFS_TRUNCATE, VFS_REMOVE } vfs_foreign_kind;
+
+typedef struct vfs_foreign {
+    vfs_foreign_kind kind;
+    const char *file;
+    const void *bytes;
+    int64_t n, offset;
+} vfs_foreign;
 
 typedef struct vfs vfs;
 
@@ -45,6 +53,9 @@ struct vfs {
     int (*allocate)(vfs *v, int fd, int64_t offset, int64_t n);
     /* Gives the blocks of n bytes back; zeros are read there. EOPNOTSUPP likewise. */
     int (*punch)(vfs *v, int fd, int64_t offset, int64_t n);
+    /* What the system remembers of a file and has written is forgotten: it is read from the disk.
+     */
+    int (*forget)(vfs *v, int fd);
     int (*sync_data)(vfs *v, int fd);
     int (*sync_directory)(vfs *v, int fd);
     int (*stat)(vfs *v, int fd, struct stat *result);
@@ -69,9 +80,9 @@ struct vfs {
     int (*list)(vfs *v, int directory, bool (*each)(void *context, const char *name),
                 void *context);
 
-    /* A library is about to touch n bytes of a file of its own: 0, or the errno
+    /* A library is about to do something with a file of its own: 0, or the errno
      * to fail with. NULL: nobody wants to know. */
-    int (*foreign)(vfs *v, vfs_foreign what, const char *file, int64_t n);
+    int (*foreign)(vfs *v, const vfs_foreign *what);
 };
 
 /* The system's own functions. */

@@ -132,6 +132,13 @@ static int faulty_punch(vfs *v, int fd, int64_t offset, int64_t n)
     return gate(f, "punch", name_of(f, fd)) != 0 ? -1 : f->real->punch(f->real, fd, offset, n);
 }
 
+static int faulty_forget(vfs *v, int fd)
+{
+    faulty_vfs *f = of(v);
+
+    return gate(f, "forget", name_of(f, fd)) != 0 ? -1 : f->real->forget(f->real, fd);
+}
+
 static int faulty_sync_data(vfs *v, int fd)
 {
     faulty_vfs *f = of(v);
@@ -235,12 +242,11 @@ static int faulty_list(vfs *v, int directory, bool (*each)(void *context, const 
                : f->real->list(f->real, directory, each, context);
 }
 
-static int faulty_foreign(vfs *v, vfs_foreign what, const char *file, int64_t n)
+static int faulty_foreign(vfs *v, const vfs_foreign *what)
 {
     static const char *const words[] = {"write", "sync", "truncate", "remove"};
 
-    (void)n;
-    return gate(of(v), words[what], file);
+    return gate(of(v), words[what->kind], what->file);
 }
 
 void faulty_init(faulty_vfs *f)
@@ -259,6 +265,7 @@ void faulty_init(faulty_vfs *f)
         .copy = faulty_copy,
         .allocate = faulty_allocate,
         .punch = faulty_punch,
+        .forget = faulty_forget,
         .sync_data = faulty_sync_data,
         .sync_directory = faulty_sync_directory,
         .stat = faulty_stat,

@@ -233,6 +233,59 @@ static void descriptors_may_run_out(void **state)
     fail_every(EMFILE, false, false);
 }
 
+/* ---- Care ---------------------------------------------------------------------------------- */
+
+/* The n-th call of a check, a copy and a compaction fails; false if there are not so many. The data
+ * are what they were, and a copy that is said to be whole is. */
+static bool fail_care(int64_t n, int failure)
+{
+    char *path = scratch_new(), *copy = NULL;
+    const answers nothing = {0};
+    storage_options options = storage_options_default(path);
+    faulty_vfs f;
+    error err = {0};
+    storage *s;
+    int64_t before;
+    bool copied, failed;
+
+    assert_true(asprintf(&copy, "%s/copy", path) > 0);
+    prepare(path);
+    faulty_init(&f);
+    options.vfs = &f.vfs;
+    s = storage_open(&options, &err);
+    before = faulty_calls(&f);
+    faulty_fail(&f, n, failure, false);
+    copied = storage_backup(s, copy, &err);
+    error_clear(&err);
+    storage_compact(s, &err);
+    failed = faulty_calls(&f) - before >= n;
+    faulty_heal(&f);
+    storage_close(s);
+    faulty_clear(&f);
+    s = open_or_fail(path);
+    check(s, &nothing);
+    storage_close(s);
+    if (copied) {
+        s = open_or_fail(copy);
+        check(s, &nothing);
+        storage_close(s);
+    }
+    free(copy);
+    scratch_remove(path);
+    return failed;
+}
+
+static void copies_and_compactions_may_fail_anywhere(void **state)
+{
+    int64_t n = 1;
+
+    (void)state;
+    while (n < CALLS_MAX && fail_care(n, n % 2 == 0 ? EIO : ENOSPC))
+        n++;
+    printf("note: %d calls of copies and compactions failed\n", (int)n - 1);
+    assert_true(n > 50 && n < CALLS_MAX);
+}
+
 /* ---- After a failure ------------------------------------------------------------------- */
 
 typedef struct faulty_place {
@@ -293,6 +346,36 @@ static void a_failed_sync_makes_it_read_only(void **state)
     assert_true(has_vector(p->s, "x", LARGE, 1));
 }
 
+/* Fails unless the lines occur in the record in this order; returns the rest. */
+static const char *in_order(const char *record, const char *const lines[])
+{
+    for (; *lines != NULL; lines++) {
+        const char *at = strstr(record, *lines);
+
+        if (at == NULL)
+            print_message("no \"%s\" in what follows:\n%s", *lines, record);
+        assert_non_null(at);
+        record = at + strlen(*lines);
+    }
+    return record;
+}
+
+static void the_log_is_read_from_the_disk(void **state)
+{
+    faulty_place *p = *state;
+    storage_options options = storage_options_default(p->path);
+    char *record;
+
+    put_vector(p->s, "x", LARGE, 1, &(error){0});
+    options.vfs = &p->f.vfs;
+    storage_close(p->s);
+    faulty_record(&p->f);
+    p->s = storage_open(&options, &(error){0});
+    record = faulty_recorded(&p->f);
+    in_order(record, (const char *const[]){"forget index.db-wal", "index.db", NULL});
+    free(record);
+}
+
 static void a_full_disk_refuses_and_then_goes_on(void **state)
 {
     faulty_place *p = *state;
@@ -310,20 +393,6 @@ static void a_full_disk_refuses_and_then_goes_on(void **state)
 }
 
 /* ---- The order --------------------------------------------------------------------------- */
-
-/* Fails unless the lines occur in the record in this order; returns the rest. */
-static const char *in_order(const char *record, const char *const lines[])
-{
-    for (; *lines != NULL; lines++) {
-        const char *at = strstr(record, *lines);
-
-        if (at == NULL)
-            print_message("no \"%s\" in what follows:\n%s", *lines, record);
-        assert_non_null(at);
-        record = at + strlen(*lines);
-    }
-    return record;
-}
 
 #define IN_ORDER(record, ...) in_order(record, (const char *const[]){__VA_ARGS__, NULL})
 
@@ -412,7 +481,9 @@ int main(void)
         cmocka_unit_test(any_call_may_find_the_disk_full),
         cmocka_unit_test(the_disk_may_stay_full),
         cmocka_unit_test(descriptors_may_run_out),
+        cmocka_unit_test(copies_and_compactions_may_fail_anywhere),
         TEST(a_failed_sync_makes_it_read_only),
+        TEST(the_log_is_read_from_the_disk),
         TEST(a_full_disk_refuses_and_then_goes_on),
         TEST(the_order_is_data_directory_index_answer),
         TEST(an_inline_value_needs_one_sync),

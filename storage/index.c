@@ -366,12 +366,12 @@ static bool open_database(name_index *ix, const char *path, vfs *v, bool create,
         return failed(ix, code, err);
     sqlite3_extended_result_codes(ix->db, 1);
     limit(ix->db);
-    sqlite3_wal_hook(ix->db, remember_log, ix);
     for (size_t i = 0; i < sizeof setting_text / sizeof *setting_text; i++) {
         code = sqlite3_exec(ix->db, setting_text[i], NULL, NULL, NULL);
         if (code != SQLITE_OK)
             return failed(ix, code, err);
     }
+    sqlite3_wal_hook(ix->db, remember_log, ix); /* after the settings, one of which removes it */
     return check_format(ix, create, err);
 }
 

@@ -10,6 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/secret.h"
+#include "storage/ballast.h"
 #include "storage/datadir.h"
 #include "storage/slots.h"
 
@@ -310,6 +311,7 @@ storage *storage_open(const storage_options *options, error *err)
         storage_release(s);
         return NULL;
     }
+    ballast_keep(s);
     if (pthread_create(&s->writer, NULL, writer_main, s) != 0)
         abort();
     s->has_writer = true;

@@ -256,6 +256,7 @@ struct storage {
     pthread_t writer;
     bool has_writer;
     int64_t last_blob; /* the writer's */
+    bool has_ballast;  /* the writer's */
     bool loose;        /* meta says that commits may be unsynced; the writer's */
 };
 

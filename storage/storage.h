@@ -34,7 +34,7 @@
  *
  * Reading order: storage.h, private.h, names.h, within.h, content.c, entry.c,
  * mapping.h, slots.h, incoming.c, generation.c, place.c, txn.c, commit.h, writer.c, index.h,
- * datadir.h, open.c, sweep.c, care.c. */
+ * datadir.h, open.c, sweep.c, care.c, ballast.h. */
 #pragma once
 
 #include <stdbool.h>

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "engine/base/log.h"
+#include "storage/ballast.h"
 #include "storage/commit.h"
 #include "storage/slots.h"
 
@@ -189,6 +190,8 @@ static void work(storage *s, txn *transactions, content *garbage)
         garbage_free(garbage);
         break;
     case REFUSED:
+        if (err.kind == ERR_DISK)
+            ballast_give_up(s);
         keep_garbage(s, garbage);
         run_singly(s, transactions);
         break;
@@ -235,6 +238,8 @@ void *writer_main(void *argument)
         slots_empty_left(s);
         if (!s->failed && (idle || index_log_bytes(s->index) > s->options.wal_bytes_max))
             checkpoint(s);
+        if (!s->failed && idle)
+            ballast_keep(s);
     } while (!closing);
     return NULL;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -68,6 +69,20 @@ static void a_value_is_there_after_commit_and_after_restart(void **state)
     }
     assert_int_equal(put_vector(p->s, "small", SMALL, 3, &err), 3);
     assert_true(has_vector(p->s, "small", SMALL, 3));
+}
+
+static void the_log_of_the_index_is_begun_anew(void **state)
+{
+    place *p = *state;
+    char *log = NULL;
+    struct stat found;
+
+    for (int i = 0; i < 200; i++)
+        assert_true(put_vector(p->s, "x", 7000, i, &(error){0}) > 0);
+    assert_true(asprintf(&log, "%s/index.db-wal", p->path) > 0);
+    assert_int_equal(stat(log, &found), 0);
+    assert_true(found.st_size > 0 && found.st_size < 6 << 20);
+    free(log);
 }
 
 static void an_entry_says_what_was_stored(void **state)
@@ -779,6 +794,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_value_is_there_after_commit_and_after_restart),
+        TEST(the_log_of_the_index_is_begun_anew),
         TEST(an_entry_says_what_was_stored),
         TEST(the_form_can_be_asked_for),
         TEST(strided_tensors_are_stored_densely),

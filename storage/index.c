@@ -473,6 +473,27 @@ static bool read_shape(const char *text, shape *s, error *err)
     return true;
 }
 
+static uint32_t checksum_text(uint32_t crc, const char *text)
+{
+    return text == NULL ? crc32c(crc, "", 1) : crc32c(crc, text, strlen(text) + 1);
+}
+
+/* Of all that a row says: SQLite has no checksums, and a row whose shape or name is another by a
+ * bit would be believed. */
+static uint32_t row_checksum(const name_row *row)
+{
+    const int64_t numbers[] = {row->version,          row->commit,  row->created_us,
+                               row->modified_us,      row->content, row->attributes,
+                               row->attributes_bytes, row->chunked, row->shape.rank,
+                               row->file != NULL};
+    uint32_t crc = crc32c(0, numbers, sizeof numbers);
+
+    crc = crc32c(crc, row->shape.length, (size_t)row->shape.rank * sizeof *row->shape.length);
+    crc = row->file == NULL ? crc : crc32c(crc, row->file, FILE_ID_BYTES);
+    crc = checksum_text(checksum_text(crc, row->name), row->kind);
+    return checksum_text(checksum_text(crc, row->dtype), row->place);
+}
+
 static bool read_row(sqlite3_stmt *s, name_row *row, error *err)
 {
     *row = (name_row){
@@ -492,7 +513,11 @@ static bool read_row(sqlite3_stmt *s, name_row *row, error *err)
     };
     if (row->file != NULL && sqlite3_column_bytes(s, 8) != FILE_ID_BYTES)
         return error_set(err, ERR_INTEGRITY, "the index has a file name that is none");
-    return read_shape(column_text(s, 7), &row->shape, err);
+    if (!read_shape(column_text(s, 7), &row->shape, err))
+        return false;
+    return sqlite3_column_type(s, 14) == SQLITE_NULL ||
+           row_checksum(row) == (uint32_t)sqlite3_column_int64(s, 14) ||
+           error_set(err, ERR_INTEGRITY, "the index has a damaged row: %s", row->name);
 }
 
 bool index_each_name(name_index *ix, bool (*each)(void *context, const name_row *row, error *err),
@@ -648,6 +673,7 @@ bool index_put_name(name_index *ix, const name_row *row, error *err)
     if (row->place != NULL)
         bind_text(s, 13, row->place);
     sqlite3_bind_int(s, 14, row->chunked);
+    sqlite3_bind_int64(s, 15, row_checksum(row));
     return finish(ix, s, err);
 }
 

@@ -43,7 +43,8 @@ typedef struct loading {
     storage *storage;
     snapshot *snapshot;
     arena *arena;
-    table files; /* of slots, by their names */
+    table files;    /* of slots, by their names */
+    int64_t newest; /* commit of any row */
 } loading;
 
 static bool kind_of_name(const char *name, entry_kind *kind, error *err)
@@ -149,6 +150,7 @@ static bool add_row(void *context, const name_row *row, error *err)
         return error_set(err, ERR_INTEGRITY, "the index has a row that is none: %s", row->name);
     l->snapshot->names = names_put_take(l->snapshot->names, entry_of_row(l, row, t, kind));
     l->snapshot->count[kind]++;
+    l->newest = row->commit > l->newest ? row->commit : l->newest;
     return true;
 }
 
@@ -165,6 +167,8 @@ static bool load(storage *s, error *err)
     ok = index_get_meta(s->index, "commit", 0, &l.snapshot->commit, err) &&
          index_last_blob(s->index, &s->last_blob, err) &&
          index_each_name(s->index, add_row, &l, err);
+    ok = ok && (l.newest <= l.snapshot->commit ||
+                error_set(err, ERR_INTEGRITY, "the index has a row of a commit that is none yet"));
     for (size_t i = 0; i < l.files.count; i++)
         slots_unref(l.files.entries[i].value);
     arena_free(l.arena);

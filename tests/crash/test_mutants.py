@@ -25,7 +25,8 @@ MUTANTS = {
                                              ("return sync_if(s, s->directory, changed || raise, err);", "return true;")]),
     "answer-before-the-commit": ("writer.c", [
         ("ok = ok && (!changes || index_commit(s->index, err));\n    if (!ok || !changes)", "if (!ok)"),
-        ("answer(s, transactions, NULL);", "answer(s, transactions, NULL);\n        index_commit(s->index, err);")]),
+        ("answer(s, transactions, NULL);", "answer(s, transactions, NULL);\n        pthread_mutex_lock(&s->index_lock);\n"
+         "        index_commit(s->index, err);\n        pthread_mutex_unlock(&s->index_lock);")]),
     "garbage-before-the-commit": ("writer.c", [
         ("    switch (run_batch(s, transactions, garbage, &err)) {", "    remove_files(s, garbage);\n    switch (run_batch(s, transactions, garbage, &err)) {"),
         ("    case COMMITTED:\n        remove_files(s, garbage);", "    case COMMITTED:")]),

@@ -138,6 +138,7 @@ static void a_newer_format_is_refused(void **state)
 static void to_format_1(const char *path)
 {
     char sql[] = "ALTER TABLE names DROP COLUMN place; ALTER TABLE names DROP COLUMN chunked; "
+                 "ALTER TABLE names DROP COLUMN crc; "
                  "PRAGMA user_version = 1";
     sqlite3 *db;
 

@@ -172,7 +172,9 @@ static const char prefer_parameter[] =
 static const char key_parameter[] =
     "{\"name\":\"Idempotency-Key\",\"in\":\"header\",\"description\":\"A request that is sent "
     "again with "
-    "the same key is done once and answered as at first.\",\"schema\":{\"type\":\"string\"}}";
+    "the same key is done once and answered as at first; if that was longer than 64 KiB, or the "
+    "server ended before it was known, with its commit alone (members commit and "
+    "replayed).\",\"schema\":{\"type\":\"string\"}}";
 
 static void add_parameters(json_writer *w, const route *row)
 {

@@ -4,6 +4,7 @@
 # make deps       install what is missing       make bench      speed, side by side with others
 # make tsan       what threads share, under ThreadSanitizer
 # make fuzz       ten targets, FUZZ_SECONDS=120 each, by clang and libFuzzer; FUZZ_TARGETS="npy npz" for some
+# make soak       power cuts, kills, histories, damage, a long load, valgrind (SOAK_MINUTES=10)
 # make deb        build a Debian package
 # make long       values and gradients against PyTorch, drawn anew (ROUNDS=20)
 CC       = gcc
@@ -132,6 +133,10 @@ fuzz: deps
 	@$(MAKE) -s -j2 FUZZ=1 $(FUZZ_TARGETS:%=build-fuzz/fuzz_%)
 	@tests/fuzz/run.sh build-fuzz $(FUZZ_TARGETS)
 
+soak: deps
+	@$(MAKE) -s -j2 $(OUT)/tensord $(TESTS)
+	@TENSORD=$(OUT)/tensord BUILD=$(OUT) /usr/bin/python3 tests/soak.py
+
 deb: deps
 	@$(MAKE) -s -j2 $(OUT)/tensord
 	@tools/package/deb.sh $(OUT)/tensord $(OUT)
@@ -142,4 +147,4 @@ deps:
 clean:
 	rm -rf build build-san build-tsan build-fuzz
 
-.PHONY: all api test check run bench long tsan fuzz deb deps clean
+.PHONY: all api test check run bench long tsan fuzz soak deb deps clean

@@ -175,6 +175,45 @@ static bool check_said(const attachment *a, dtype t, error *err)
     return strpbrk(a->path, "\n") == NULL || error_set(err, ERR_VALUE, "the path has a line break");
 }
 
+/* The first of n bytes that is no bool; n if all are. */
+static size_t first_no_bool(const uint8_t *bytes, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && bytes[i] <= 1)
+        i++;
+    return i;
+}
+
+/* Bools are computed with as 0 and 1 without looking again. ERR_VALUE if n bytes of the file hold
+ * others, ERR_STORAGE if they cannot be read. */
+static bool check_bools(storage *s, const attachment *a, int64_t n, error *err)
+{
+    enum { PIECE = 8192 };
+    uint8_t piece[PIECE];
+    const int fd = attachment_open(s, a->path, err);
+
+    for (int64_t at = 0; fd >= 0 && at < n && !error_is_set(err); at += PIECE) {
+        const size_t want = n - at < PIECE ? (size_t)(n - at) : PIECE;
+        size_t good;
+
+        if (!vfs_read_all(s->vfs, fd, piece, want, a->offset + at)) {
+            disk_failed("reading a file to attach", err);
+            break;
+        }
+        good = first_no_bool(piece, want);
+        if (good < want)
+            error_set(err, ERR_VALUE,
+                      "element %" PRId64
+                      " is the byte %d, and a bool is 0 or 1; attach the file as "
+                      "uint8",
+                      at + (int64_t)good, piece[good]);
+    }
+    if (fd >= 0)
+        s->vfs->close(s->vfs, fd);
+    return !error_is_set(err);
+}
+
 content *place_content(txn *x, const attachment *a, dtype t, const shape *shape, error *err)
 {
     content *c;
@@ -189,7 +228,10 @@ content *place_content(txn *x, const attachment *a, dtype t, const shape *shape,
     c->place->said.read_only = a->read_only;
     c->place->said.fortran = a->fortran;
     c->is_volatile = x->durability == DURABILITY_MEMORY;
-    nothing = note_file(x->storage, c->place, c->nbytes, err) ? buffer_new(NULL, 1, err) : NULL;
+    nothing = note_file(x->storage, c->place, c->nbytes, err) &&
+                      (t != DT_BOOL || check_bools(x->storage, a, c->nbytes, err))
+                  ? buffer_new(NULL, 1, err)
+                  : NULL;
     if (nothing == NULL) {
         content_unref(c);
         return NULL;

@@ -315,7 +315,8 @@ typedef struct attachment {
 
 /* Makes the elements of a file the value of a name. The file is remembered as it is now: once
  * it is changed by anybody, the variable is ERR_INTEGRITY. ERR_FORBIDDEN (not below a root, or
- * a link), ERR_NOT_FOUND, ERR_SIZE (the file is too short), ERR_VALUE. */
+ * a link), ERR_NOT_FOUND, ERR_SIZE (the file is too short), ERR_VALUE (also for bools other than 0
+ * and 1, which are looked for). */
 bool txn_attach(txn *x, const char *name, const attachment *a, dtype t, const shape *shape,
                 error *err);
 

@@ -52,6 +52,8 @@ class Roots:
             with open(os.path.join(path, "a.bin"), "wb") as file:
                 file.write(bytes(64))
         inside = os.path.join(self.root, "a.bin")
+        with open(os.path.join(self.root, "bools.bin"), "wb") as file:
+            file.write(bytes([0, 1]) * 10000 + bytes([2, 255]))
         os.symlink(os.path.join(self.out, "a.bin"), os.path.join(self.root, "link-out"))
         os.symlink(inside, os.path.join(self.root, "link-in"))
         os.symlink(self.out, os.path.join(self.root, "folder-out"))

@@ -22,7 +22,7 @@ from server import TENSORD, Report, Server  # noqa: E402
 
 SANITIZED = "-san" in TENSORD
 SLOWER = 20 if SANITIZED else 1
-ITERATIONS = 50000  # of a loop: so many end in time under the sanitizers too
+ITERATIONS = 10000  # of a loop: so many end in time under the sanitizers too
 MOST_MS = 5000  # of a case that says nothing else
 RISE_MAX = 384 << 20  # bytes that memory may have risen by at its highest, over a group: half more
 # than reading one JSON body may take

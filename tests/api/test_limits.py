@@ -92,7 +92,7 @@ def waiting(program, n):
         answers = []
 
         def ask():
-            with socket.create_connection(("127.0.0.1", asking.server.port), 60) as sock:
+            with socket.create_connection(("127.0.0.1", asking.server.port), 600) as sock:
                 body = json.dumps({"program": program}).encode()
                 sock.sendall(b"POST /v1/eval HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nConnection: close\r\n"
                              b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
@@ -578,9 +578,10 @@ LIMITS = {
     "json_depth_max": ((), json_depth),
     "json_key_bytes_max": ((), json_key),
     "json_members_max": ((), json_members),
-    "evaluations_max": (("--evaluations-max", "1", "--queue-time-max", "60 s"), evaluations),
-    "queue_max": (("--evaluations-max", "1", "--queue-max", "1", "--queue-time-max", "60 s"), queue),
-    "queue_time_max": (("--evaluations-max", "1", "--queue-time-max", "50 ms"), queue_time),
+    "evaluations_max": (("--evaluations-max", "1", "--queue-time-max", "10 min", "--time-max", "10 min"), evaluations),
+    "queue_max": (("--evaluations-max", "1", "--queue-max", "1", "--queue-time-max", "10 min", "--time-max", "10 min"),
+                  queue),
+    "queue_time_max": (("--evaluations-max", "1", "--queue-time-max", "50 ms", "--time-max", "10 min"), queue_time),
     "time_max": (("--time-max", "300 ms"), time_max),
     "work_max": (("--work-max", "1000"), work),
     "result_bytes_max": (("--result-bytes-max", "1024"), result_bytes),

@@ -79,16 +79,11 @@ typedef struct counter {
     int64_t count; /* of blocks so far */
 } counter;
 
-static void combine_some(const counter *c, int64_t n, char *first, const char *second)
+static void combine(const counter *c, char *first, const char *second)
 {
     const void *in[TILE_INPUTS] = {first, second, second};
 
-    c->program->reduce->fold.combine[c->program->folded]((size_t)n, first, in);
-}
-
-static void combine(const counter *c, char *first, const char *second)
-{
-    combine_some(c, c->width, first, second);
+    c->program->reduce->fold.combine[c->program->folded]((size_t)c->width, first, in);
 }
 
 static char *level(const counter *c, int k)
@@ -302,6 +297,22 @@ static void fold_rows(worker *w, const fold_cut *c, int64_t result, int64_t segm
 /* ---- By columns
  * -------------------------------------------------------------------------------------- */
 
+/* Folds the n elements of the tile into as many results, asking for lines in between. */
+static void add_row(worker *w, int64_t n, char *results)
+{
+    const tile_program *p = w->program;
+    const int64_t size = (int64_t)dtype_size(p->folded), part = FOLD_PART / size;
+    const char *value = w->operand[p->value];
+
+    for (int64_t i = 0; i < n; i += part) {
+        const void *in[TILE_INPUTS] = {results + i * size, value + i * size, value + i * size};
+
+        ask_ahead(w->ahead);
+        p->reduce->fold.combine[p->folded]((size_t)(n - i < part ? n - i : part),
+                                           results + i * size, in);
+    }
+}
+
 /* The part of a result that is a panel of columns, folded over the rows of a segment. */
 static void fold_columns(worker *w, const fold_cut *c, int64_t result, int64_t segment, char *to)
 {
@@ -327,8 +338,7 @@ static void fold_columns(worker *w, const fold_cut *c, int64_t result, int64_t s
             worker_seek(w, result / panels, 0, p->kept - 1, false);
             worker_seek(w, row, p->kept - 1, last, true);
             worker_tile(w, at, n, -1, lanes);
-            ask_ahead(w->ahead);
-            combine_some(&counted, lanes == 1 ? n : padded, block, w->operand[p->value]);
+            add_row(w, lanes == 1 ? n : padded, block);
         }
         counter_carry(&counted);
     }

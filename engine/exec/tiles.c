@@ -10,6 +10,12 @@
 /* Instructions that storing past the caches counts for: it leaves time to ask for lines. */
 enum { STORE_WEIGHT = 5 };
 
+/* How often lines are asked for in a tile of n elements. */
+static int64_t asks_of_tile(const tile_program *p, int64_t n)
+{
+    return p->instruction_count + (p->reduce == NULL ? STORE_WEIGHT : tile_fold_parts(p, n));
+}
+
 bool stop_asked(const stop_sign *stop, error *err)
 {
     resident_check();
@@ -206,7 +212,7 @@ static void look_ahead(worker *w, int64_t at, int64_t n)
         lines += (n * (int64_t)l->size + CACHE_LINE - 1) / CACHE_LINE;
         a->count++;
     }
-    a->lines = lines / (p->instruction_count + STORE_WEIGHT) + 1;
+    a->lines = lines / asks_of_tile(p, n) + 1;
 }
 
 /* Asks for what is left. */
@@ -281,8 +287,9 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
     if (w->ahead == &w->own)
         look_ahead(w, at, n);
     run_instructions(w, n, padded);
-    if (out >= 0)
-        store_outputs(w, n, out);
+    if (out < 0)
+        return;
+    store_outputs(w, n, out);
     if (w->ahead == &w->own)
         ask_rest(&w->own);
 }

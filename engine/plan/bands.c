@@ -210,9 +210,7 @@ static int64_t settle_leaf(const finder *f, int step, int leaf)
  * and each part that is folded. */
 static int64_t asks_of_tile(const tile_program *p)
 {
-    const int64_t bytes = p->tile * (int64_t)dtype_size(p->folded);
-
-    return p->instruction_count + (p->reduce != NULL ? bytes / FOLD_PART + 1 : 0);
+    return p->instruction_count + (p->reduce != NULL ? tile_fold_parts(p, p->tile) : 0);
 }
 
 /* Sets what is asked for, spread over all instructions of a row. Nothing is stored past the

@@ -322,6 +322,11 @@ static size_t levels_for(int64_t n)
     return levels;
 }
 
+int64_t tile_fold_parts(const tile_program *p, int64_t n)
+{
+    return (n * (int64_t)dtype_size(p->folded) + FOLD_PART - 1) / FOLD_PART;
+}
+
 size_t tile_total_bytes(const tile_program *p)
 {
     return (size_t)(p->columns ? p->tile : LANES) * dtype_size(p->folded);

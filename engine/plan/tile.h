@@ -97,7 +97,7 @@ size_t tile_shared_scratch(const tile_program *p);
 enum {
     FOLD_BLOCK = 4096, /* elements of a run folded in lanes before they are combined */
     FOLD_ROWS = 64,    /* rows added one to the other before they are combined */
-    FOLD_PART = 1024,  /* bytes of a tile that are folded at a time */
+    FOLD_PART = 2048,  /* bytes of a tile that are folded at a time */
     FOLD_SEGMENT = 64, /* blocks, of elements or rows, in one part of a result */
     TASK_ELEMENTS = 1 << 16
 };
@@ -124,6 +124,9 @@ typedef struct fold_windows {
 fold_windows tile_fold_windows(const tile_program *p, int64_t rows);
 /* The axis along which rows come; whole: as fold_windows has it. */
 int tile_rows_axis(const tile_program *p, bool whole);
+
+/* In how many parts n elements of a tile are folded: lines are asked for before each. */
+int64_t tile_fold_parts(const tile_program *p, int64_t n);
 
 /* Bytes for the partial results of one thread: lanes, levels and, last, a total. */
 size_t tile_fold_bytes(const tile_program *p);

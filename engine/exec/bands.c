@@ -118,7 +118,7 @@ static void run_block(const band_run *r, band_lane *l, int64_t from, int64_t to)
     for (int k = 0; k < r->band->steps; k++) {
         worker *w = &l->steps[k].worker;
 
-        if (w->program->reduce != NULL)
+        if (w->program->fold_count > 0)
             fold_results(w, from, to);
         else
             worker_rows(w, r->band->rows, from, to);

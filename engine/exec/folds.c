@@ -50,29 +50,29 @@ static void fill_with_limit(dtype t, bool greatest, int64_t n, void *to)
 }
 
 /* What partial results begin with: n elements of the type that is folded in. */
-static void fill_start(const tile_program *p, int64_t n, void *to)
+static void fill_start(const tile_fold *f, int64_t n, void *to)
 {
-    const fold_start start = p->reduce->start;
-    const bool greatest = start == START_HIGHEST, real = dtype_is_float(p->folded);
+    const fold_start start = f->reduce->start;
+    const bool greatest = start == START_HIGHEST, real = dtype_is_float(f->folded);
     const double infinite = greatest ? INFINITY : -INFINITY;
 
     if (start == START_ZERO)
-        fill_with(p->folded, real || dtype_is_complex(p->folded) ? -0.0 : 0, -0.0, n, to);
+        fill_with(f->folded, real || dtype_is_complex(f->folded) ? -0.0 : 0, -0.0, n, to);
     else if (start == START_ONE)
-        fill_with(p->folded, 1, 0, n, to);
-    else if (p->folded == DT_BOOL)
+        fill_with(f->folded, 1, 0, n, to);
+    else if (f->folded == DT_BOOL)
         memset(to, greatest, (size_t)n);
-    else if (dtype_is_integer(p->folded))
-        fill_with_limit(p->folded, greatest, n, to);
+    else if (dtype_is_integer(f->folded))
+        fill_with_limit(f->folded, greatest, n, to);
     else
-        fill_with(p->folded, infinite, infinite, n, to);
+        fill_with(f->folded, infinite, infinite, n, to);
 }
 
 /* ---- The binary counter ------------------------------------------------------------------- */
 
 /* Partial results of `width` elements each: level k holds one of 2^k blocks. */
 typedef struct counter {
-    const tile_program *program;
+    const tile_fold *fold;
     char *levels;
     int64_t width; /* elements, a multiple of LANES */
     size_t bytes;  /* of a level */
@@ -83,7 +83,7 @@ static void combine(const counter *c, char *first, const char *second)
 {
     const void *in[TILE_INPUTS] = {first, second, second};
 
-    c->program->reduce->fold.combine[c->program->folded]((size_t)c->width, first, in);
+    c->fold->reduce->fold.combine[c->fold->folded]((size_t)c->width, first, in);
 }
 
 static char *level(const counter *c, int k)
@@ -91,9 +91,9 @@ static char *level(const counter *c, int k)
     return c->levels + (size_t)k * c->bytes;
 }
 
-static void counter_init(counter *c, const tile_program *p, char *levels, int64_t width)
+static void counter_init(counter *c, const tile_fold *f, char *levels, int64_t width)
 {
-    *c = (counter){p, levels, width, (size_t)width * dtype_size(p->folded), 0};
+    *c = (counter){f, levels, width, (size_t)width * dtype_size(f->folded), 0};
 }
 
 /* Where the next block's result is to be put before counter_carry. */
@@ -144,8 +144,7 @@ void fold_init(void)
     divide = op_find("true_divide", 11);
 }
 
-/* ---- Results ----------------------------------------------------------------------------------
- */
+/* ---- Results ------------------------------------------------------------------------------- */
 
 static int64_t length_of(const tile_program *p, int from, int to)
 {
@@ -169,12 +168,12 @@ static dtype divided_in(dtype t)
 }
 
 /* Divides LANES elements by the number of folded ones: integers as float64, towards zero. */
-static void divide_by_count(const machine *m, char *part)
+static void divide_by_count(const machine *m, int k, char *part)
 {
-    const dtype t = m->program->folded, in = divided_in(t);
+    const dtype t = m->program->folds[k].folded, in = divided_in(t);
     char numbers[LANES * ELEMENT];
     const void *from[TILE_INPUTS] = {part}, *back[TILE_INPUTS] = {numbers};
-    const void *both[TILE_INPUTS] = {numbers, m->divisor, m->divisor};
+    const void *both[TILE_INPUTS] = {numbers, m->divisor[k], m->divisor[k]};
 
     kernel_cast(t, in)(LANES, numbers, from);
     divide->kernel[in](LANES, numbers, both);
@@ -185,172 +184,223 @@ void fold_prepare(machine *m)
 {
     const tile_program *p = m->program;
 
-    if (p->reduce == NULL)
-        return;
-    fill_start(p, REDUCE_LANES, m->start);
-    if (p->reduce->divide)
-        fill_with(divided_in(p->folded), (double)folded_count(p), 0, LANES, m->divisor);
-}
+    for (int k = 0; k < p->fold_count; k++) {
+        const tile_fold *f = &p->folds[k];
 
-/* Finishes n folded elements (room for whole lanes) and stores them as result `at`. */
-static void store_result(const machine *m, char *values, int64_t n, int64_t at)
-{
-    const tile_program *p = m->program;
-    const int64_t padded = (n + LANES - 1) / LANES * LANES;
-    char *out = m->output[0] + (size_t)at * dtype_size(p->result);
-
-    if (folded_count(p) == 0 && p->reduce->start == START_ZERO)
-        memset(values, 0, (size_t)padded * dtype_size(p->folded));
-    for (int64_t i = 0; i < padded; i += LANES) {
-        char block[LANES * ELEMENT];
-        char *part = values + (size_t)i * dtype_size(p->folded);
-        const void *one[TILE_INPUTS] = {part};
-        const int64_t left = n - i < LANES ? n - i : LANES;
-
-        if (p->reduce->divide)
-            divide_by_count(m, part);
-        kernel_cast(p->folded, p->result)(LANES, block, one);
-        memcpy(out + (size_t)i * dtype_size(p->result), block,
-               (size_t)left * dtype_size(p->result));
+        fill_start(f, REDUCE_LANES, m->start[k]);
+        if (f->reduce->divide)
+            fill_with(divided_in(f->folded), (double)folded_count(p), 0, LANES, m->divisor[k]);
     }
 }
 
-/* ---- By rows
- * -------------------------------------------------------------------------------------- */
-
-/* Folds the n elements of the tile, asking for lines in between. */
-static void fold_lanes(worker *w, int64_t n, char *partial)
+/* Finishes n folded elements (room for whole lanes) and stores them as result `at` of fold k. */
+static void store_result(const machine *m, int k, char *values, int64_t n, int64_t at)
 {
-    const tile_program *p = w->program;
-    const int64_t size = (int64_t)dtype_size(p->folded), part = FOLD_PART / size;
-    const char *value = w->operand[p->value];
+    const tile_program *p = m->program;
+    const tile_fold *f = &p->folds[k];
+    const int64_t padded = (n + LANES - 1) / LANES * LANES;
+    char *out = m->output[p->stored_count + k] + (size_t)at * dtype_size(f->result);
+
+    if (folded_count(p) == 0 && f->reduce->start == START_ZERO)
+        memset(values, 0, (size_t)padded * dtype_size(f->folded));
+    for (int64_t i = 0; i < padded; i += LANES) {
+        char block[LANES * ELEMENT];
+        char *part = values + (size_t)i * dtype_size(f->folded);
+        const void *one[TILE_INPUTS] = {part};
+        const int64_t left = n - i < LANES ? n - i : LANES;
+
+        if (f->reduce->divide)
+            divide_by_count(m, k, part);
+        kernel_cast(f->folded, f->result)(LANES, block, one);
+        memcpy(out + (size_t)i * dtype_size(f->result), block,
+               (size_t)left * dtype_size(f->result));
+    }
+}
+
+/* ---- By rows ------------------------------------------------------------------------------- */
+
+/* Folds n elements of the tile into lanes, asking for lines to come in between. */
+static void fold_lanes(worker *w, const tile_fold *f, int64_t n, char *partial)
+{
+    const int64_t size = (int64_t)dtype_size(f->folded), part = FOLD_PART / size;
+    const char *value = w->operand[f->value];
 
     for (int64_t i = 0; i < n; i += part) {
         ask_ahead(w->ahead);
-        p->reduce->fold.lanes[p->folded]((size_t)(n - i < part ? n - i : part), partial,
+        f->reduce->fold.lanes[f->folded]((size_t)(n - i < part ? n - i : part), partial,
                                          value + i * size);
     }
 }
 
-/* Folds n elements from `at` of the run at which the leaves point into *result. */
-static void fold_block(worker *w, int64_t at, int64_t n, char *partial, char *result)
+/* Folds the n elements of the tile, padded with what changes nothing. */
+static void fold_tile(worker *w, int k, int64_t n, int64_t padded)
 {
     const tile_program *p = w->program;
-    const size_t size = dtype_size(p->folded);
+    const tile_fold *f = &p->folds[k];
+    const size_t size = dtype_size(f->folded);
 
-    memset(result, 0, LANES * size); /* lanes behind the one that counts */
-    memcpy(partial, w->machine->start, REDUCE_LANES * size);
+    if (padded != n) { /* what pads a leaf in place is in its spare then */
+        char *value = w->operand[f->value];
+
+        memcpy(value + (size_t)n * size, w->machine->start[k], (size_t)(padded - n) * size);
+        if (f->value < p->leaf_count)
+            w->filled[f->value] = false;
+    }
+    fold_lanes(w, f, padded, w->levels[k]);
+}
+
+/* Folds n elements from `at` of the run at which the leaves point, each fold into its result.
+ * out: the element of the stored outputs that belongs to the first one. */
+static void fold_block(worker *w, int64_t at, int64_t n, int64_t out, char *const results[])
+{
+    const tile_program *p = w->program;
+
+    for (int k = 0; k < p->fold_count; k++) {
+        const size_t size = dtype_size(p->folds[k].folded);
+
+        memset(results[k], 0, LANES * size); /* lanes behind the one that counts */
+        memcpy(w->levels[k], w->machine->start[k], REDUCE_LANES * size);
+    }
     for (int64_t done = 0, part; done < n; done += part) {
         const int64_t left = n - done < p->tile ? n - done : p->tile;
 
         part = left > REDUCE_LANES ? left / REDUCE_LANES * REDUCE_LANES : left;
-        const int64_t padded = (part + REDUCE_LANES - 1) / REDUCE_LANES * REDUCE_LANES;
-
-        worker_tile(w, at + done, part, -1, REDUCE_LANES);
-        if (padded != part) { /* what pads a leaf in place is in its spare then */
-            char *value = w->operand[p->value];
-
-            memcpy(value + (size_t)part * size, w->machine->start, (size_t)(padded - part) * size);
-            if (p->value < p->leaf_count)
-                w->filled[p->value] = false;
-        }
-        fold_lanes(w, padded, partial);
+        worker_tile(w, at + done, part, out + done, REDUCE_LANES);
+        for (int k = 0; k < p->fold_count; k++)
+            fold_tile(w, k, part, (part + REDUCE_LANES - 1) / REDUCE_LANES * REDUCE_LANES);
     }
-    p->reduce->fold.fold[p->folded](partial, result);
+    for (int k = 0; k < p->fold_count; k++)
+        p->folds[k].reduce->fold.fold[p->folds[k].folded](w->levels[k], results[k]);
 }
 
-/* One part of one result. */
-static void fold_rows(worker *w, const fold_cut *c, int64_t result, int64_t segment, char *to)
+/* Puts what a counter has, or what folding nothing gives, where it belongs. */
+static void take_total(counter *c, char *to)
+{
+    const char *total = counter_total(c);
+
+    if (total != NULL)
+        memcpy(to, total, c->bytes);
+    else
+        fill_start(c->fold, c->width, to);
+}
+
+/* One part of one result of each fold. */
+static void fold_rows(worker *w, const fold_cut *c, int64_t result, int64_t segment,
+                      char *const totals[])
 {
     const tile_program *p = w->program;
     const int64_t per_run = (c->run + FOLD_BLOCK - 1) / FOLD_BLOCK;
-    const int64_t first = segment * FOLD_SEGMENT;
+    const int64_t first = segment * FOLD_SEGMENT, begin = result * c->runs * c->run;
     const int64_t end = first + FOLD_SEGMENT < c->blocks ? first + FOLD_SEGMENT : c->blocks;
-    char *partial = w->levels;
-    char *total;
-    counter counted;
+    counter counted[TILE_FOLDS];
+    char *next[TILE_FOLDS];
 
+    worker_seek(w, result, 0, p->kept, false);
     if (c->blocks == 1) { /* nothing to combine */
-        worker_seek(w, result, 0, p->kept, false);
-        fold_block(w, 0, c->run, partial, to);
+        fold_block(w, 0, c->run, begin, totals);
         return;
     }
-    counter_init(&counted, p, w->levels + (size_t)REDUCE_LANES * dtype_size(p->folded), LANES);
+    for (int k = 0; k < p->fold_count; k++)
+        counter_init(&counted[k], &p->folds[k],
+                     w->levels[k] + (size_t)REDUCE_LANES * dtype_size(p->folds[k].folded), LANES);
     for (int64_t b = first; b < end; b++) {
-        const int64_t at = b % per_run * FOLD_BLOCK;
+        const int64_t run = b / per_run, at = b % per_run * FOLD_BLOCK;
 
         worker_seek(w, result, 0, p->kept, false);
         if (!p->flat)
-            worker_seek(w, b / per_run, p->kept, p->rank - 1, true);
-        fold_block(w, at, c->run - at < FOLD_BLOCK ? c->run - at : FOLD_BLOCK, partial,
-                   counter_next(&counted));
-        counter_carry(&counted);
+            worker_seek(w, run, p->kept, p->rank - 1, true);
+        for (int k = 0; k < p->fold_count; k++)
+            next[k] = counter_next(&counted[k]);
+        fold_block(w, at, c->run - at < FOLD_BLOCK ? c->run - at : FOLD_BLOCK,
+                   begin + run * c->run + at, next);
+        for (int k = 0; k < p->fold_count; k++)
+            counter_carry(&counted[k]);
     }
-    total = counter_total(&counted);
-    if (total == NULL) {
-        memcpy(partial, w->machine->start, (size_t)LANES * dtype_size(p->folded));
-        total = partial;
-    }
-    memcpy(to, total, (size_t)LANES * dtype_size(p->folded));
+    for (int k = 0; k < p->fold_count; k++)
+        take_total(&counted[k], totals[k]);
 }
 
-/* ---- By columns
- * -------------------------------------------------------------------------------------- */
+/* ---- By columns ---------------------------------------------------------------------------- */
 
 /* Folds the n elements of the tile into as many results, asking for lines in between. */
-static void add_row(worker *w, int64_t n, char *results)
+static void fold_row(worker *w, const tile_fold *f, int64_t n, char *results)
 {
-    const tile_program *p = w->program;
-    const int64_t size = (int64_t)dtype_size(p->folded), part = FOLD_PART / size;
-    const char *value = w->operand[p->value];
+    const int64_t size = (int64_t)dtype_size(f->folded), part = FOLD_PART / size;
+    const char *value = w->operand[f->value];
 
     for (int64_t i = 0; i < n; i += part) {
         const void *in[TILE_INPUTS] = {results + i * size, value + i * size, value + i * size};
 
         ask_ahead(w->ahead);
-        p->reduce->fold.combine[p->folded]((size_t)(n - i < part ? n - i : part),
+        f->reduce->fold.combine[f->folded]((size_t)(n - i < part ? n - i : part),
                                            results + i * size, in);
     }
 }
 
-/* The part of a result that is a panel of columns, folded over the rows of a segment. */
-static void fold_columns(worker *w, const fold_cut *c, int64_t result, int64_t segment, char *to)
+/* A panel of columns: of the results, and of the rows that are folded into it. */
+typedef struct panel {
+    int64_t at, n;   /* columns */
+    int64_t row_set; /* which results: the index along the kept axes but the last */
+    int64_t lanes;   /* that operands are padded to */
+} panel;
+
+static panel panel_of(const tile_program *p, int64_t result)
+{
+    const int64_t length = p->length[p->rank - 1];
+    const int64_t panels = (length + p->tile - 1) / p->tile, at = result % panels * p->tile;
+
+    /* Nothing but adding and comparing is the same without padding. */
+    return (panel){.at = at,
+                   .n = length - at < p->tile ? length - at : p->tile,
+                   .row_set = result / panels,
+                   .lanes = p->instruction_count == 0 ? 1 : LANES};
+}
+
+/* Folds rows [from, end) of a panel, each fold into its block. */
+static void fold_panel_rows(worker *w, const panel *c, int64_t from, int64_t end,
+                            char *const blocks[])
 {
     const tile_program *p = w->program;
     const int last = p->rank - 1;
-    const int64_t panels = (p->length[last] + p->tile - 1) / p->tile;
-    const int64_t at = result % panels * p->tile;
-    const int64_t n = p->length[last] - at < p->tile ? p->length[last] - at : p->tile;
-    const int64_t padded = (n + LANES - 1) / LANES * LANES;
-    /* Nothing but adding and comparing is the same without padding. */
-    const int64_t lanes = p->instruction_count == 0 ? 1 : LANES;
-    const int64_t first = segment * FOLD_SEGMENT * FOLD_ROWS;
-    const int64_t most = first + FOLD_SEGMENT * FOLD_ROWS, end = most < c->runs ? most : c->runs;
-    counter counted;
-    char *total;
+    const int64_t padded = (c->n + c->lanes - 1) / c->lanes * c->lanes;
 
-    counter_init(&counted, p, w->levels, padded);
-    for (int64_t from = first; from < end; from += FOLD_ROWS) {
-        char *block = counter_next(&counted);
-
-        fill_start(p, padded, block);
-        for (int64_t row = from; row < end && row < from + FOLD_ROWS; row++) {
-            worker_seek(w, result / panels, 0, p->kept - 1, false);
-            worker_seek(w, row, p->kept - 1, last, true);
-            worker_tile(w, at, n, -1, lanes);
-            add_row(w, lanes == 1 ? n : padded, block);
-        }
-        counter_carry(&counted);
+    for (int64_t row = from; row < end; row++) {
+        worker_seek(w, c->row_set, 0, p->kept - 1, false);
+        worker_seek(w, row, p->kept - 1, last, true);
+        worker_tile(w, c->at, c->n, row * p->length[last] + c->at, c->lanes);
+        for (int k = 0; k < p->fold_count; k++)
+            fold_row(w, &p->folds[k], padded, blocks[k]);
     }
-    total = counter_total(&counted);
-    if (total == NULL)
-        fill_start(p, padded, to);
-    else
-        memcpy(to, total, counted.bytes);
 }
 
-/* ---- Tasks
- * ---------------------------------------------------------------------------------------------- */
+/* The part of each result that is a panel of columns, folded over the rows of a segment. */
+static void fold_columns(worker *w, const fold_cut *c, int64_t result, int64_t segment,
+                         char *const totals[])
+{
+    const tile_program *p = w->program;
+    const panel columns = panel_of(p, result);
+    const int64_t padded = (columns.n + LANES - 1) / LANES * LANES;
+    const int64_t first = segment * FOLD_SEGMENT * FOLD_ROWS;
+    const int64_t most = first + FOLD_SEGMENT * FOLD_ROWS, end = most < c->runs ? most : c->runs;
+    counter counted[TILE_FOLDS];
+    char *blocks[TILE_FOLDS];
+
+    for (int k = 0; k < p->fold_count; k++)
+        counter_init(&counted[k], &p->folds[k], w->levels[k], padded);
+    for (int64_t from = first; from < end; from += FOLD_ROWS) {
+        for (int k = 0; k < p->fold_count; k++) {
+            blocks[k] = counter_next(&counted[k]);
+            fill_start(&p->folds[k], padded, blocks[k]);
+        }
+        fold_panel_rows(w, &columns, from, from + FOLD_ROWS < end ? from + FOLD_ROWS : end, blocks);
+        for (int k = 0; k < p->fold_count; k++)
+            counter_carry(&counted[k]);
+    }
+    for (int k = 0; k < p->fold_count; k++)
+        take_total(&counted[k], totals[k]);
+}
+
+/* ---- Tasks --------------------------------------------------------------------------------- */
 
 /* The elements of one (result, segment) pair in memory. */
 static int64_t pair_width(const tile_program *p)
@@ -361,12 +411,25 @@ static int64_t pair_width(const tile_program *p)
 /* Where a result begins among all results, and how many elements it has. */
 static int64_t result_place(const tile_program *p, int64_t result, int64_t *n)
 {
-    const int64_t length = p->length[p->rank - 1];
-    const int64_t panels = p->columns ? (length + p->tile - 1) / p->tile : 1;
-    const int64_t at = p->columns ? result % panels * p->tile : 0;
+    panel columns;
 
-    *n = !p->columns ? 1 : length - at < p->tile ? length - at : p->tile;
-    return p->columns ? result / panels * length + at : result;
+    *n = 1;
+    if (!p->columns)
+        return result;
+    columns = panel_of(p, result);
+    *n = columns.n;
+    return columns.row_set * p->length[p->rank - 1] + columns.at;
+}
+
+/* The part that a (result, segment) pair of fold k is of its result. */
+static char *shared_part(const machine *m, int k, int64_t pair)
+{
+    const tile_program *p = m->program;
+    char *parts = m->shared;
+
+    for (int i = 0; i < k; i++)
+        parts += tile_parts_bytes(p, &p->folds[i]);
+    return parts + (size_t)(pair * pair_width(p)) * dtype_size(p->folds[k].folded);
 }
 
 /* Results of one element each that wait to be stored, LANES at a time. */
@@ -376,16 +439,16 @@ typedef struct waiting {
     int64_t first; /* of the results */
 } waiting;
 
-static void store_waiting(const machine *m, waiting *r)
+static void store_waiting(const machine *m, int k, waiting *r)
 {
     if (r->count > 0)
-        store_result(m, r->values, r->count, r->first);
+        store_result(m, k, r->values, r->count, r->first);
     r->count = 0;
 }
 
-static void let_wait(const machine *m, waiting *r, int64_t result, const char *total)
+static void let_wait(const machine *m, int k, waiting *r, int64_t result, const char *total)
 {
-    const size_t size = dtype_size(m->program->folded);
+    const size_t size = dtype_size(m->program->folds[k].folded);
 
     if (r->count == 0) {
         memset(r->values, 0, sizeof r->values);
@@ -393,36 +456,43 @@ static void let_wait(const machine *m, waiting *r, int64_t result, const char *t
     }
     memcpy(r->values + (size_t)r->count++ * size, total, size);
     if (r->count == LANES)
-        store_waiting(m, r);
+        store_waiting(m, k, r);
 }
 
-/* Stores a whole result, or one part of several. */
-static void keep_result(machine *m, const fold_cut *c, int64_t pair, char *total, waiting *r)
+/* Stores a whole result of fold k, or one part of several. */
+static void keep_result(machine *m, int k, const fold_cut *c, int64_t pair, char *total, waiting *r)
 {
     const tile_program *p = m->program;
     int64_t n, at = result_place(p, pair / c->segments, &n);
 
     if (c->segments > 1)
-        memcpy(m->shared + (size_t)(pair * pair_width(p)) * dtype_size(p->folded), total,
-               (size_t)n * dtype_size(p->folded));
+        memcpy(shared_part(m, k, pair), total, (size_t)n * dtype_size(p->folds[k].folded));
     else if (p->columns)
-        store_result(m, total, n, at);
+        store_result(m, k, total, n, at);
     else
-        let_wait(m, r, at, total);
+        let_wait(m, k, r, at, total);
 }
 
 /* The (result, segment) pairs [from, to). */
 static void fold_pairs(worker *w, const fold_cut *c, int64_t from, int64_t to)
 {
     const tile_program *p = w->program;
-    char *total = w->levels + tile_fold_bytes(p) - tile_total_bytes(p);
-    waiting results = {.count = 0};
+    char *totals[TILE_FOLDS];
+    waiting results[TILE_FOLDS];
 
-    for (int64_t i = from; i < to; i++) {
-        (p->columns ? fold_columns : fold_rows)(w, c, i / c->segments, i % c->segments, total);
-        keep_result(w->machine, c, i, total, &results);
+    for (int k = 0; k < p->fold_count; k++) {
+        const tile_fold *f = &p->folds[k];
+
+        totals[k] = w->levels[k] + tile_fold_bytes(p, f) - tile_total_bytes(p, f);
+        results[k].count = 0;
     }
-    store_waiting(w->machine, &results);
+    for (int64_t i = from; i < to; i++) {
+        (p->columns ? fold_columns : fold_rows)(w, c, i / c->segments, i % c->segments, totals);
+        for (int k = 0; k < p->fold_count; k++)
+            keep_result(w->machine, k, c, i, totals[k], &results[k]);
+    }
+    for (int k = 0; k < p->fold_count; k++)
+        store_waiting(w->machine, k, &results[k]);
 }
 
 void fold_task(worker *w, int64_t task)
@@ -440,29 +510,35 @@ void fold_results(worker *w, int64_t from, int64_t to)
     fold_pairs(w, &c, from, to);
 }
 
+/* Combines the parts of a result of fold k. */
+static void finish_result(worker *w, int k, const fold_cut *c, int64_t result)
+{
+    machine *m = w->machine;
+    const tile_fold *f = &m->program->folds[k];
+    int64_t n, at = result_place(m->program, result, &n);
+    counter counted;
+
+    counter_init(&counted, f, w->levels[k], (n + LANES - 1) / LANES * LANES);
+    for (int64_t s = 0; s < c->segments; s++) {
+        char *next = counter_next(&counted);
+
+        memset(next, 0, counted.bytes);
+        memcpy(next, shared_part(m, k, result * c->segments + s),
+               (size_t)n * dtype_size(f->folded));
+        counter_carry(&counted);
+    }
+    store_result(m, k, counter_total(&counted), n, at);
+}
+
 void fold_finish(machine *m)
 {
-    const tile_program *p = m->program;
-    const fold_cut c = tile_fold_cut(p);
-    const size_t size = dtype_size(p->folded);
+    const fold_cut c = tile_fold_cut(m->program);
     worker w;
-    counter counted;
 
     if (c.segments == 1)
         return;
     worker_init(&w, m, 0);
-    for (int64_t result = 0; result < c.results; result++) {
-        int64_t n, at = result_place(p, result, &n);
-
-        counter_init(&counted, p, w.levels, (n + LANES - 1) / LANES * LANES);
-        for (int64_t s = 0; s < c.segments; s++) {
-            char *next = counter_next(&counted);
-
-            memset(next, 0, counted.bytes);
-            memcpy(next, m->shared + (size_t)((result * c.segments + s) * pair_width(p)) * size,
-                   (size_t)n * size);
-            counter_carry(&counted);
-        }
-        store_result(m, counter_total(&counted), n, at);
-    }
+    for (int k = 0; k < m->program->fold_count; k++)
+        for (int64_t result = 0; result < c.results; result++)
+            finish_result(&w, k, &c, result);
 }

@@ -28,9 +28,9 @@ typedef struct machine {
     char *output[TILE_LEAVES];     /* the first byte of each output */
     char *scratch;                 /* a part for each thread */
     size_t thread_scratch;
-    char *shared;                  /* parts of results; NULL if each has one part */
-    char start[REDUCE_LANES * 16]; /* reductions: what partial results begin with */
-    char divisor[LANES * 16];      /* means: the number of elements */
+    char *shared; /* parts of results, fold after fold; NULL if each has one part */
+    char start[TILE_FOLDS][REDUCE_LANES * 16]; /* what partial results begin with */
+    char divisor[TILE_FOLDS][LANES * 16];      /* means: the number of elements */
     watch *watch;
 } machine;
 
@@ -81,7 +81,7 @@ typedef struct worker {
     char *spare[TILE_OPERANDS];   /* scratch for each operand */
     int64_t offset[TILE_LEAVES];  /* elements: where each leaf's row begins */
     bool filled[TILE_LEAVES];     /* FIXED: its tile is made for this row */
-    char *levels;                 /* reductions: partial results */
+    char *levels[TILE_FOLDS];     /* partial results */
 } worker;
 
 void worker_init(worker *w, machine *m, int lane);
@@ -91,8 +91,8 @@ void worker_init(worker *w, machine *m, int lane);
 void worker_seek(worker *w, int64_t row, int from, int to, bool add);
 
 /* Runs the instructions for n elements from `at` along the tile axis (or the flat run).
- * out: element of the outputs where they go, or -1 for none. Operands are padded to a
- * multiple of `lanes`. */
+ * out: element of the stored outputs where they go. Operands are padded to a multiple of
+ * `lanes`. */
 void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes);
 
 /* Runs the part of an elementwise program that is the rows [from, to) of all of them. */

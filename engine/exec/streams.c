@@ -170,7 +170,7 @@ static void run_tiles(machine *m, int64_t rows, int64_t from, int64_t to)
         elements *= m->program->length[i];
     r.in_task = elements / rows > 0 ? TASK_ELEMENTS / (elements / rows) : TASK_ELEMENTS;
     r.in_task = r.in_task > 0 ? r.in_task : 1;
-    if (m->program->reduce != NULL)
+    if (m->program->fold_count > 0)
         find_pairs(&r);
     pool_run(rounded_up(r.count > 0 ? r.count * r.results : to - from, r.in_task), run_task, &r);
 }
@@ -273,7 +273,7 @@ static void finish_folds(const stream_run *r)
     for (int i = 0; i < r->count; i++) {
         machine *m = r->parts[i].machines;
 
-        if (m != NULL && r->parts[i].step->band == NULL && m->program->reduce != NULL)
+        if (m != NULL && r->parts[i].step->band == NULL && m->program->fold_count > 0)
             fold_finish(m);
     }
 }

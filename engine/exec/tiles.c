@@ -13,7 +13,7 @@ enum { STORE_WEIGHT = 5 };
 /* How often lines are asked for in a tile of n elements. */
 static int64_t asks_of_tile(const tile_program *p, int64_t n)
 {
-    return p->instruction_count + (p->reduce == NULL ? STORE_WEIGHT : tile_fold_parts(p, n));
+    return p->instruction_count + (p->stored_count > 0 ? STORE_WEIGHT : tile_fold_parts(p, n));
 }
 
 bool stop_asked(const stop_sign *stop, error *err)
@@ -85,7 +85,7 @@ static void spread(size_t size, char *to, const void *from, int64_t n)
 static void gather_flat(const tile_program *p, const tile_leaf *l, const char *base, char *to,
                         int64_t at, int64_t n)
 {
-    const int first = p->reduce == NULL ? 0 : p->kept, last = p->rank - 1;
+    const int first = p->fold_count == 0 ? 0 : p->kept, last = p->rank - 1;
     int64_t index[RANK_MAX], rest = at, offset = 0;
 
     for (int i = last; i >= first; i--) {
@@ -115,7 +115,7 @@ static void gather_flat(const tile_program *p, const tile_leaf *l, const char *b
 
 static int operand_count(const tile_program *p)
 {
-    return p->leaf_count + p->register_count + p->output_count;
+    return p->leaf_count + p->register_count + p->stored_count;
 }
 
 void worker_init(worker *w, machine *m, int lane)
@@ -131,7 +131,10 @@ void worker_init(worker *w, machine *m, int lane)
     w->program = p;
     for (int i = 0; i < operand_count(p); i++, scratch += tile / BUFFER_ALIGN * BUFFER_ALIGN)
         w->operand[i] = w->spare[i] = scratch;
-    w->levels = scratch;
+    for (int i = 0; i < p->fold_count; i++) {
+        w->levels[i] = scratch;
+        scratch += tile_fold_bytes(p, &p->folds[i]);
+    }
     memset(w->filled, 0, sizeof w->filled);
     for (int i = 0; i < p->leaf_count; i++)
         w->offset[i] = p->leaves[i].offset;
@@ -257,7 +260,7 @@ static void store_outputs(worker *w, int64_t n, int64_t out)
     const tile_program *p = w->program;
     const int first = p->leaf_count + p->register_count;
 
-    for (int k = 0; k < p->output_count; k++) {
+    for (int k = 0; k < p->stored_count; k++) {
         const size_t size = p->outputs[k].size;
         char *to = w->machine->output[k] + (size_t)out * size;
 
@@ -279,7 +282,7 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
     resident_check(); /* elements that are far apart are each on pages of their own */
     for (int k = 0; k < p->leaf_count; k++)
         load_leaf(w, k, at, n, padded);
-    for (int k = 0; out >= 0 && k < p->output_count; k++)
+    for (int k = 0; k < p->stored_count; k++)
         w->operand[first_output + k] =
             n == padded && !p->outputs[k].streams
                 ? w->machine->output[k] + (size_t)out * p->outputs[k].size
@@ -287,7 +290,7 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
     if (w->ahead == &w->own)
         look_ahead(w, at, n);
     run_instructions(w, n, padded);
-    if (out < 0)
+    if (p->stored_count == 0)
         return;
     store_outputs(w, n, out);
     if (w->ahead == &w->own)
@@ -397,7 +400,7 @@ static void run_task(void *context, int64_t task, int lane)
         return;
     kernel_flags = 0;
     worker_init(&w, m, lane);
-    if (m->program->reduce != NULL)
+    if (m->program->fold_count > 0)
         fold_task(&w, task);
     else
         elementwise_task(&w, task);
@@ -411,7 +414,7 @@ bool machine_run_tasks(machine *m)
 
     m->watch->task_work = m->watch->work / (double)tasks;
     pool_run(tasks, run_task, m);
-    if (!m->watch->stopped && m->program->reduce != NULL)
+    if (!m->watch->stopped && m->program->fold_count > 0)
         fold_finish(m);
     return !m->watch->stopped;
 }

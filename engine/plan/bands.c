@@ -23,24 +23,24 @@ static int64_t rows_of_fold(const tile_program *p)
 {
     const fold_cut c = tile_fold_cut(p);
 
-    return p->reduce != NULL && !p->columns && c.segments == 1 && p->kept == 1 ? c.results : 0;
+    return p->fold_count > 0 && !p->columns && c.segments == 1 && p->kept == 1 ? c.results : 0;
 }
 
 static bool is_one_run(const tile_program *p)
 {
-    return p->reduce == NULL && (p->flat || p->rank == 1);
+    return p->fold_count == 0 && (p->flat || p->rank == 1);
 }
 
 bool rows_divide(const tile_program *p, int64_t rows)
 {
-    if (p->reduce != NULL)
+    if (p->fold_count > 0)
         return rows_of_fold(p) == rows;
     return is_one_run(p) ? space_size(p) > 0 && space_size(p) % rows == 0 : p->length[0] == rows;
 }
 
-int64_t rows_output_width(const tile_program *p, int64_t rows)
+int64_t rows_output_width(const tile_program *p, int output, int64_t rows)
 {
-    return p->reduce != NULL ? 1 : space_size(p) / rows;
+    return output < p->stored_count ? space_size(p) / rows : 1;
 }
 
 /* Whether the leaf reads, for a row, only the width elements that are this row's in its
@@ -98,7 +98,7 @@ static void note_outputs(finder *f, const step *s, bool written)
 
     for (int i = 0; i < p->output_count; i++)
         f->widths[buffer_of(f->plan, p->outputs[i].slot)] =
-            written ? rows_output_width(p, f->rows) : 0;
+            written ? rows_output_width(p, i, f->rows) : 0;
 }
 
 static bool all_read_own_rows(const finder *f)
@@ -210,7 +210,7 @@ static int64_t settle_leaf(const finder *f, int step, int leaf)
  * and each part that is folded. */
 static int64_t asks_of_tile(const tile_program *p)
 {
-    return p->instruction_count + (p->reduce != NULL ? tile_fold_parts(p, p->tile) : 0);
+    return p->instruction_count + tile_fold_parts(p, p->tile);
 }
 
 /* Sets what is asked for, spread over all instructions of a row. Nothing is stored past the
@@ -243,7 +243,7 @@ static int64_t widest_row(const finder *f)
 
         for (int k = 0; k < p->leaf_count; k++)
             bytes += p->leaves[k].access == LEAF_FIXED ? 0 : (int64_t)p->leaves[k].size;
-        for (int k = 0; p->reduce == NULL && k < p->output_count; k++)
+        for (int k = 0; k < p->stored_count; k++)
             bytes += (int64_t)p->outputs[k].size;
         bytes *= space_size(p) / f->rows;
         widest = bytes > widest ? bytes : widest;

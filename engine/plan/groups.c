@@ -3,17 +3,19 @@
  * in one group and run over the same shape; otherwise it begins a group of its own. */
 #include "engine/plan/private.h"
 
-enum { GROUP_NODES = 20 };
-
 bool node_is_elementwise(const node *n)
 {
     return n->op->pattern != NULL;
 }
 
-/* The shape that a group runs over: a reduction's input's, else its result's. */
-static const shape *space_of(const node *root)
+bool node_is_computed(const node *n)
 {
-    return root->op->reduce != NULL ? &value_type(root->inputs[0])->shape : &root->types[0].shape;
+    return node_is_elementwise(n) || n->op->reduce != NULL;
+}
+
+const shape *node_space(const node *n)
+{
+    return n->op->reduce != NULL ? &value_type(n->inputs[0])->shape : &n->types[0].shape;
 }
 
 enum { NO_USER = -1, MUST_STORE = -2 };
@@ -74,7 +76,7 @@ groups groups_of(const graph *g, arena *a)
                 r.needed[m->inputs[k].node->id] = true;
         note_attr_users(m, r.needed);
         if (!node_is_elementwise(m) || group < 0 || sizes[group] >= GROUP_NODES ||
-            !shape_equal(&m->types[0].shape, space_of(g->nodes[group])))
+            !shape_equal(&m->types[0].shape, node_space(g->nodes[group])))
             group = i;
         r.root[i] = group;
         r.stored[i] = group == i;
@@ -83,6 +85,7 @@ groups groups_of(const graph *g, arena *a)
         sizes[group]++;
         note_users(&r, m, wanted);
     }
+    groups_share(g, &r, a);
     return r;
 }
 
@@ -93,7 +96,7 @@ int *plan_fusion(const graph *g, arena *a)
 
     for (int i = 0; i < g->count; i++) {
         const node *n = g->nodes[i];
-        const bool computes = r.needed[i] && (node_is_elementwise(n) || n->op->reduce != NULL);
+        const bool computes = r.needed[i] && node_is_computed(n);
 
         fusion[i] = computes && r.next[r.first[r.root[i]]] >= 0 ? r.root[i] : -1;
     }

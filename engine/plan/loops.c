@@ -123,7 +123,7 @@ static int count_kept(const axes *x)
 /* The first of the axes that a flat run joins: all folded ones, or all. */
 static int first_flat_axis(const tile_program *p)
 {
-    return p->reduce == NULL ? 0 : p->kept;
+    return p->fold_count == 0 ? 0 : p->kept;
 }
 
 static void set_access(tile_program *p, tile_leaf *l)
@@ -190,9 +190,10 @@ int64_t loops_product(const int64_t *length, int from, int to)
 static void set_outputs(tile_program *p)
 {
     const int64_t n = loops_product(p->length, 0, p->rank);
+    const bool in_order = p->fold_count == 0 || p->kept == 0; /* else rows may end within lines */
 
-    for (int k = 0; k < p->output_count; k++)
-        p->outputs[k].streams = p->reduce == NULL && n * (int64_t)p->outputs[k].size > CACHED;
+    for (int k = 0; k < p->stored_count; k++)
+        p->outputs[k].streams = in_order && n * (int64_t)p->outputs[k].size > CACHED;
 }
 
 void loops_arrange(tile_program *p, const shape *space, const layout *const *layouts,
@@ -202,7 +203,7 @@ void loops_arrange(tile_program *p, const shape *space, const layout *const *lay
 
     read_axes(x, space, layouts, p->leaf_count, folded);
     merge_axes(x);
-    if (p->reduce != NULL) {
+    if (p->fold_count > 0) {
         p->columns = goes_by_columns(x);
         order_axes(x, p->columns);
         if (!p->columns)
@@ -213,8 +214,8 @@ void loops_arrange(tile_program *p, const shape *space, const layout *const *lay
     p->length[0] = 1;
     for (int i = 0; i < x->rank; i++)
         p->length[i] = x->length[i];
-    p->kept = p->reduce == NULL ? p->rank : count_kept(x);
-    if (p->reduce != NULL && !p->columns && p->kept == p->rank) /* nothing is folded: runs of 1 */
+    p->kept = p->fold_count == 0 ? p->rank : count_kept(x);
+    if (p->fold_count > 0 && !p->columns && p->kept == p->rank) /* nothing is folded: runs of 1 */
         p->columns = true;
     p->tile = tile_length(p);
     p->flat =
@@ -290,14 +291,14 @@ fold_windows tile_fold_windows(const tile_program *p, int64_t rows)
 
 int tile_rows_axis(const tile_program *p, bool whole)
 {
-    if (p->reduce == NULL || p->columns == whole)
+    if (p->fold_count == 0 || p->columns == whole)
         return 0;
     return whole ? p->kept : p->rank - 1;
 }
 
 int64_t tile_task_count(const tile_program *p)
 {
-    if (p->reduce != NULL) {
+    if (p->fold_count > 0) {
         const fold_cut c = tile_fold_cut(p);
 
         return (c.results * c.segments + c.per_task - 1) / c.per_task;
@@ -324,44 +325,55 @@ static size_t levels_for(int64_t n)
 
 int64_t tile_fold_parts(const tile_program *p, int64_t n)
 {
-    return (n * (int64_t)dtype_size(p->folded) + FOLD_PART - 1) / FOLD_PART;
+    int64_t parts = 0;
+
+    for (int i = 0; i < p->fold_count; i++)
+        parts += (n * (int64_t)dtype_size(p->folds[i].folded) + FOLD_PART - 1) / FOLD_PART;
+    return parts;
 }
 
-size_t tile_total_bytes(const tile_program *p)
+size_t tile_total_bytes(const tile_program *p, const tile_fold *f)
 {
-    return (size_t)(p->columns ? p->tile : LANES) * dtype_size(p->folded);
+    return (size_t)(p->columns ? p->tile : LANES) * dtype_size(f->folded);
 }
 
-size_t tile_fold_bytes(const tile_program *p)
+size_t tile_fold_bytes(const tile_program *p, const tile_fold *f)
 {
     const fold_cut c = tile_fold_cut(p);
     const size_t levels = levels_for(c.segments > FOLD_SEGMENT ? c.segments : FOLD_SEGMENT);
-    const size_t lanes = p->columns ? 0 : REDUCE_LANES * dtype_size(p->folded);
+    const size_t lanes = p->columns ? 0 : REDUCE_LANES * dtype_size(f->folded);
 
-    return lanes + (levels + 1) * tile_total_bytes(p);
+    return lanes + (levels + 1) * tile_total_bytes(p, f);
 }
 
-/* A register for each leaf (gathered, or padded at the end), register and output, and
+size_t tile_parts_bytes(const tile_program *p, const tile_fold *f)
+{
+    const fold_cut c = tile_fold_cut(p);
+
+    if (c.segments == 1)
+        return 0;
+    return (size_t)(c.results * c.segments) * (p->columns ? (size_t)p->tile : 1) *
+           dtype_size(f->folded);
+}
+
+/* A register for each leaf (gathered, or padded at the end), register and stored output, and
  * for reductions the partial results. */
 size_t tile_thread_scratch(const tile_program *p)
 {
     const size_t tile = (size_t)p->tile * p->element_size + BUFFER_ALIGN;
-    const size_t operands = (size_t)(p->leaf_count + p->register_count + p->output_count);
-    const size_t folds = p->reduce == NULL ? 0 : tile_fold_bytes(p);
+    const size_t operands = (size_t)(p->leaf_count + p->register_count + p->stored_count);
+    size_t folds = 0;
 
+    for (int i = 0; i < p->fold_count; i++)
+        folds += tile_fold_bytes(p, &p->folds[i]);
     return (operands * tile + folds + BUFFER_ALIGN) / BUFFER_ALIGN * BUFFER_ALIGN;
 }
 
-/* Results of parts, where one result has several. */
 size_t tile_shared_scratch(const tile_program *p)
 {
-    fold_cut c;
+    size_t bytes = 0;
 
-    if (p->reduce == NULL)
-        return 0;
-    c = tile_fold_cut(p);
-    if (c.segments == 1)
-        return 0;
-    return (size_t)(c.results * c.segments) * (p->columns ? (size_t)p->tile : 1) *
-           dtype_size(p->folded);
+    for (int i = 0; i < p->fold_count; i++)
+        bytes += tile_parts_bytes(p, &p->folds[i]);
+    return bytes;
 }

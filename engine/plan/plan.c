@@ -334,11 +334,9 @@ static bool plan_control(planner *p, const node *n, error *err)
 
 static bool plan_node(planner *p, const node *n, error *err)
 {
-    if (n->op == &op_constant)
-        plan_constant(p, n);
-    else if (n->op == &op_input)
+    if (n->op == &op_constant || n->op == &op_input)
         return true; /* it has its place already */
-    else if (n->op->reduce != NULL || node_is_elementwise(n))
+    else if (node_is_computed(n))
         return p->groups.root[n->id] != n->id || tiles_of_group(p, n, err);
     else if (n->op->control != CONTROL_NONE)
         return plan_control(p, n, err);
@@ -414,7 +412,7 @@ static void reuse_in_place(plan *pl, int at)
     const tile_program *t = pl->steps[at].tiles;
     slot *out;
 
-    if (t == NULL || t->reduce != NULL || t->output_count != 1)
+    if (t == NULL || t->fold_count > 0 || t->output_count != 1)
         return;
     out = &pl->slots[t->outputs[0].slot];
     for (int i = 0; i < t->leaf_count; i++) {
@@ -537,6 +535,9 @@ static plan *plan_any(const graph *g, int threads, bool streams, const bool *tak
     p.values = arena_array(a, (size_t)g->count + 1, sizeof *p.values);
     p.layouts = arena_array(a, (size_t)g->count + 1, sizeof *p.layouts);
     plan_inputs(&p);
+    for (int i = 0; i < g->count; i++)
+        if (p.groups.needed[i] && g->nodes[i]->op == &op_constant)
+            plan_constant(&p, g->nodes[i]);
     for (int i = 0; i < g->count; i++)
         if (p.groups.needed[i] && !plan_node(&p, g->nodes[i], err))
             return NULL;

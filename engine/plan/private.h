@@ -5,8 +5,10 @@
 
 /* ---- Groups: which nodes share a step ------------------------------------------------ */
 
+enum { GROUP_NODES = 20 };
+
 typedef struct groups {
-    int *root;    /* by node id: the id of the group's last node; its own id: it is one */
+    int *root;    /* by node id: the id of the node at whose place the group's step comes */
     int *next;    /* by node id: the next member of the group, -1 at the end */
     int *first;   /* by root id: the first member, in order of ids */
     bool *stored; /* by node id: whether its value leaves the group */
@@ -16,8 +18,19 @@ typedef struct groups {
 /* Whether the node's operation works element by element. */
 bool node_is_elementwise(const node *n);
 
+/* Whether it works element by element or reduces: what groups are made of. */
+bool node_is_computed(const node *n);
+
+/* The shape that the node's operation runs over: a reduction's input's, else its result's. */
+const shape *node_space(const node *n);
+
+/* Which axes of its input a reduction runs over. False and an error if it names others. */
+bool node_folded_axes(const node *n, bool folded[RANK_MAX], error *err);
+
 /* Decides the groups of g. */
 groups groups_of(const graph *g, arena *a);
+/* Makes groups that read the same values one. */
+void groups_share(const graph *g, groups *r, arena *a);
 
 /* ---- Building -------------------------------------------------------------------------- */
 
@@ -71,7 +84,7 @@ layout *tiles_copy(planner *p, const node *n, const layout *from, dtype to, erro
 /* Whether p can be run some of the rows at a time. */
 bool rows_divide(const tile_program *p, int64_t rows);
 /* Elements of an output of p in one row. */
-int64_t rows_output_width(const tile_program *p, int64_t rows);
+int64_t rows_output_width(const tile_program *p, int output, int64_t rows);
 
 /* ---- Bands and streams --------------------------------------------------------------------- */
 

@@ -82,7 +82,12 @@ static int64_t run_block(const step *s, int64_t rows)
 /* Rows that a tile program makes together; 0 if it cannot be run some of them at a time. */
 static int64_t tiles_block(const tile_program *p, int64_t rows)
 {
-    return p->reduce != NULL ? tile_fold_windows(p, rows).block : rows_divide(p, rows);
+    fold_windows f;
+
+    if (p->fold_count == 0)
+        return rows_divide(p, rows);
+    f = tile_fold_windows(p, rows);
+    return p->stored_count > 0 && p->columns && !f.whole ? 0 : f.block; /* stored row by row */
 }
 
 /* The same of a step, or of the band that begins with it. */
@@ -101,7 +106,7 @@ static int64_t step_block(const step *s, int64_t rows)
  * that are this row's in its slot. */
 static bool walks_in_row(const tile_program *p, const tile_leaf *l, int64_t rows, int64_t width)
 {
-    const bool whole = p->reduce != NULL && tile_fold_windows(p, rows).whole;
+    const bool whole = p->fold_count > 0 && tile_fold_windows(p, rows).whole;
     const int axis = tile_rows_axis(p, whole);
     int64_t last = 0;
 
@@ -120,7 +125,7 @@ static bool walks_densely(const tile_program *p, const tile_leaf *l, int64_t row
 {
     int64_t dense = 1;
 
-    if (p->columns || (p->reduce != NULL && p->kept > 0 && tile_fold_windows(p, rows).whole))
+    if (p->columns || (p->fold_count > 0 && p->kept > 0 && tile_fold_windows(p, rows).whole))
         return false;
     for (int i = p->rank - 1; i >= 0; i--) {
         if (l->steps[i] != dense)
@@ -169,11 +174,12 @@ static bool all_read_own_rows(const finder *f)
     return true;
 }
 
-/* Elements of a row of what p makes; NOT_YET if that is there only after all rows. */
-static int64_t tiles_width(const tile_program *p, int64_t rows)
+/* Elements of a row of an output of p; NOT_YET if that is there only after all rows. */
+static int64_t tiles_width(const tile_program *p, int output, int64_t rows)
 {
-    return p->reduce != NULL && tile_fold_windows(p, rows).whole ? NOT_YET
-                                                                 : rows_output_width(p, rows);
+    return output >= p->stored_count && tile_fold_windows(p, rows).whole
+               ? NOT_YET
+               : rows_output_width(p, output, rows);
 }
 
 static int output_count(const step *s)
@@ -192,7 +198,7 @@ static void note_outputs(finder *f, const step *s, bool written)
     for (int k = 0; k < output_count(s); k++)
         f->widths[made_buffer(f->plan, s, k)] =
             !written           ? 0
-            : s->tiles != NULL ? tiles_width(s->tiles, f->rows)
+            : s->tiles != NULL ? tiles_width(s->tiles, k, f->rows)
                                : shape_size(&s->output_types[k].shape) / f->rows;
 }
 

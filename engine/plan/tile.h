@@ -1,5 +1,5 @@
-/* tile -- a tile program: many elementwise operations, and perhaps a reduction, in
- * one pass over memory.
+/* tile -- a tile program: many elementwise operations, and reductions perhaps, in one
+ * pass over memory.
  *
  * The iteration space is cut into tiles of a few hundred elements that stay in the
  * first-level cache. For each tile the program's instructions run one after the
@@ -10,13 +10,21 @@
  * Loops. The axes are those of the space, reordered and merged: first `kept` axes,
  * then `folded` ones; the last of all is the tile axis. Without a reduction all are
  * kept. By rows (columns false) the tile axis is folded and every result comes from
- * one run; by columns it is kept and rows are folded into it. */
+ * one run; by columns it is kept and rows are folded into it. Several reductions fold
+ * the same axes. What is stored element by element beside them lies in the order in
+ * which the loops run. */
 #pragma once
 
 #include "engine/kernels/kernels.h"
 #include "engine/ops/op.h"
 
-enum { TILE_OPERANDS = 160, TILE_INPUTS = 3, TILE_INSTRUCTIONS = 64, TILE_LEAVES = 24 };
+enum {
+    TILE_OPERANDS = 160,
+    TILE_INPUTS = 3,
+    TILE_INSTRUCTIONS = 64,
+    TILE_LEAVES = 24,
+    TILE_FOLDS = 8
+};
 
 enum { NO_SLOT = -1 }; /* of an input that was left out */
 
@@ -59,6 +67,14 @@ typedef struct tile_output {
     bool streams; /* too large for the caches: stored past them */
 } tile_output;
 
+/* A reduction of an operand. */
+typedef struct tile_fold {
+    const reduce_def *reduce;
+    dtype folded; /* the type folded in (a computed type) */
+    dtype result; /* the type stored */
+    int value;    /* the operand that is folded */
+} tile_fold;
+
 typedef struct tile_program {
     int rank; /* of the loops, at least 1 */
     int64_t *length;
@@ -66,20 +82,18 @@ typedef struct tile_program {
     int64_t tile; /* elements in a tile, a multiple of REDUCE_LANES */
     bool flat;    /* one loop over all elements: the tile axis is too short for tiles */
 
-    /* Operands are numbered: leaves, then registers, then outputs. */
-    int leaf_count, register_count, output_count;
+    /* Operands are numbered: leaves, then registers, then what is stored element by element:
+     * the first outputs. The others are the results of the folds. */
+    int leaf_count, register_count, stored_count, output_count;
     tile_leaf *leaves;
     tile_output *outputs;
     int instruction_count;
     tile_instruction *instructions;
     size_t element_size; /* the largest of any operand: what a register is made for */
 
-    /* Reduction; NULL if there is none. The one output is then the result. */
-    const reduce_def *reduce;
+    int fold_count; /* 0: there is no reduction */
+    tile_fold *folds;
     bool columns;
-    dtype folded; /* the type folded in (a computed type) */
-    dtype result; /* the type stored */
-    int value;    /* the operand that is folded */
 } tile_program;
 
 /* Sets the bytes of an operand's tile, a power of two. For tests and benchmarks: results
@@ -125,9 +139,11 @@ fold_windows tile_fold_windows(const tile_program *p, int64_t rows);
 /* The axis along which rows come; whole: as fold_windows has it. */
 int tile_rows_axis(const tile_program *p, bool whole);
 
-/* In how many parts n elements of a tile are folded: lines are asked for before each. */
+/* In how many parts all folds take n elements of a tile: lines are asked for before each. */
 int64_t tile_fold_parts(const tile_program *p, int64_t n);
 
-/* Bytes for the partial results of one thread: lanes, levels and, last, a total. */
-size_t tile_fold_bytes(const tile_program *p);
-size_t tile_total_bytes(const tile_program *p);
+/* Bytes for the partial results of one thread and one fold: lanes, levels and, last, a total. */
+size_t tile_fold_bytes(const tile_program *p, const tile_fold *f);
+size_t tile_total_bytes(const tile_program *p, const tile_fold *f);
+/* Bytes of the parts of a fold's results, where one result has several. */
+size_t tile_parts_bytes(const tile_program *p, const tile_fold *f);

@@ -16,8 +16,9 @@ typedef struct builder {
     const layout *leaf_layouts[TILE_LEAVES];
     held loaded[TILE_LEAVES]; /* the leaf as computed with, once it was loaded */
     bool is_loaded[TILE_LEAVES];
-    int instruction_count, leaf_count, register_count, output_count;
-    tile_output outputs[TILE_LEAVES];
+    int instruction_count, leaf_count, register_count, stored_count, fold_count;
+    tile_output stored[TILE_LEAVES], results[TILE_FOLDS];
+    tile_fold folds[TILE_FOLDS];
     size_t element_size;
     bool failed;
 } builder;
@@ -129,7 +130,7 @@ static held value_held(builder *b, value v)
 {
     const groups *r = &b->planner->groups;
 
-    if (node_is_elementwise(v.node) && r->root[v.node->id] == b->root->id && v.node != b->root)
+    if (node_is_elementwise(v.node) && r->root[v.node->id] == b->root->id)
         return b->planner->values[v.node->id];
     return leaf(b, planner_layout(b->planner, v));
 }
@@ -169,20 +170,24 @@ static held emit_operation(builder *b, const node *n)
 }
 
 /* Puts a value where it is stored: the instruction that makes it writes there, unless
- * it must be converted or is nothing but a leaf. Returns where others may read it. */
-static held store(builder *b, held v, int slot)
+ * it must be converted or was there before instruction `begin`. Returns where others may read
+ * it. */
+static held store(builder *b, held v, int slot, int begin)
 {
-    const int out = OUTPUT + b->output_count, count = b->instruction_count;
-    tile_instruction *last = count > 0 ? &b->instructions[count - 1] : NULL;
+    const int out = OUTPUT + b->stored_count;
+    tile_instruction *last =
+        b->instruction_count > begin ? &b->instructions[b->instruction_count - 1] : NULL;
 
-    b->outputs[b->output_count++] = (tile_output){.slot = slot, .size = dtype_size(v.dtype)};
-    if (v.stored || v.operand < REGISTER || is_half(v.dtype) || last == NULL ||
-        last->out != v.operand) {
+    b->stored[b->stored_count++] = (tile_output){.slot = slot, .size = dtype_size(v.dtype)};
+    if (is_half(v.dtype) || last == NULL || last->out != v.operand) {
         const dtype from = v.stored ? v.dtype : computed(v.dtype);
 
         emit(b, kernel_cast(from, v.dtype), out, &v.operand, 1);
         return v;
     }
+    for (int i = 0; i < b->leaf_count; i++) /* what was made may be a leaf that was loaded */
+        if (b->is_loaded[i] && b->loaded[i].operand == v.operand)
+            b->loaded[i].operand = out;
     last->out = out;
     v.operand = out;
     return v;
@@ -190,13 +195,14 @@ static held store(builder *b, held v, int slot)
 
 static void emit_member(builder *b, const node *n)
 {
+    const int begin = b->instruction_count;
     held v = n->op->infer != NULL ? emit_cast(b, n) : emit_operation(b, n);
 
     if (b->planner->groups.stored[n->id]) {
         layout *l = planner_new_value(b->planner, n->types[0].dtype, &n->types[0].shape);
 
         planner_set_layout(b->planner, (value){(node *)n, 0}, l);
-        v = store(b, v, l->slot);
+        v = store(b, v, l->slot, begin);
     }
     b->planner->values[n->id] = v;
 }
@@ -214,8 +220,9 @@ static void assign_registers(builder *b, int *physical)
         for (int k = 0; k < TILE_INPUTS; k++)
             if (b->instructions[i].in[k] >= REGISTER && b->instructions[i].in[k] < OUTPUT)
                 last[b->instructions[i].in[k] - REGISTER] = i;
-    if (b->program->reduce != NULL && b->program->value >= REGISTER)
-        last[b->program->value - REGISTER] = TILE_INSTRUCTIONS;
+    for (int k = 0; k < b->fold_count; k++)
+        if (b->folds[k].value >= REGISTER && b->folds[k].value < OUTPUT)
+            last[b->folds[k].value - REGISTER] = TILE_INSTRUCTIONS;
     for (int i = 0; i < b->instruction_count; i++) {
         const int out = b->instructions[i].out;
         int r = 0;
@@ -259,11 +266,16 @@ static void finish(builder *b)
         for (int k = 0; k < TILE_INPUTS; k++)
             t->in[k] = final_operand(b, physical, t->in[k]);
     }
-    p->value = final_operand(b, physical, p->value);
+    for (int k = 0; k < b->fold_count; k++)
+        b->folds[k].value = final_operand(b, physical, b->folds[k].value);
+    memcpy(b->stored + b->stored_count, b->results, (size_t)b->fold_count * sizeof *b->results);
     p->leaf_count = b->leaf_count;
     p->leaves = copy(b, b->leaves, b->leaf_count, sizeof *b->leaves);
-    p->output_count = b->output_count;
-    p->outputs = copy(b, b->outputs, b->output_count, sizeof *b->outputs);
+    p->stored_count = b->stored_count;
+    p->output_count = b->stored_count + b->fold_count;
+    p->outputs = copy(b, b->stored, p->output_count, sizeof *b->stored);
+    p->fold_count = b->fold_count;
+    p->folds = copy(b, b->folds, b->fold_count, sizeof *b->folds);
     p->instruction_count = b->instruction_count;
     p->instructions = copy(b, b->instructions, b->instruction_count, sizeof *b->instructions);
     p->element_size = b->element_size;
@@ -302,9 +314,9 @@ static bool complete(builder *b, const bool folded[RANK_MAX], error *err)
     return true;
 }
 
-/* Which axes of the input a reduction runs over. */
-static bool folded_axes(const node *n, const shape *in, bool folded[RANK_MAX], error *err)
+bool node_folded_axes(const node *n, bool folded[RANK_MAX], error *err)
 {
+    const shape *in = &value_type(n->inputs[0])->shape;
     const attr *axis = &n->attrs[0];
     int i;
 
@@ -329,28 +341,27 @@ static void emit_fold(builder *b, const node *n)
     layout *l = planner_new_value(b->planner, result, &n->types[0].shape);
 
     planner_set_layout(b->planner, (value){(node *)n, 0}, l);
-    b->program->reduce = n->op->reduce;
-    b->program->folded = computed(result);
-    b->program->result = result;
-    b->program->value = v.operand;
-    b->outputs[b->output_count++] = (tile_output){.slot = l->slot, .size = dtype_size(result)};
+    b->results[b->fold_count] = (tile_output){.slot = l->slot, .size = dtype_size(result)};
+    b->folds[b->fold_count++] = (tile_fold){
+        .reduce = n->op->reduce, .folded = computed(result), .result = result, .value = v.operand};
 }
 
 bool tiles_of_group(planner *p, const node *root, error *err)
 {
-    const bool reduces = root->op->reduce != NULL;
-    const shape *space = reduces ? &value_type(root->inputs[0])->shape : &root->types[0].shape;
-    builder *b = builder_new(p, root, space);
+    builder *b = builder_new(p, root, node_space(root));
     bool folded[RANK_MAX] = {false};
     int members = 0;
 
-    if (reduces && !folded_axes(root, space, folded, err))
-        return false;
-    for (int i = p->groups.first[root->id]; i >= 0; i = p->groups.next[i], members++)
-        if (i != root->id || !reduces)
-            emit_member(b, p->g->nodes[i]);
-    if (reduces)
-        emit_fold(b, root);
+    for (int i = p->groups.first[root->id]; i >= 0; i = p->groups.next[i], members++) {
+        const node *n = p->g->nodes[i];
+
+        if (n->op->reduce == NULL)
+            emit_member(b, n);
+        else if (node_folded_axes(n, folded, err))
+            emit_fold(b, n);
+        else
+            return false;
+    }
     if (members > 1)
         p->plan->fused += members;
     return complete(b, folded, err);
@@ -362,6 +373,6 @@ layout *tiles_copy(planner *p, const node *n, const layout *from, dtype to, erro
     layout *l = planner_new_value(p, to, &from->shape);
     const bool folded[RANK_MAX] = {false};
 
-    store(b, from->dtype == to ? leaf(b, from) : convert(b, leaf(b, from), to), l->slot);
+    store(b, from->dtype == to ? leaf(b, from) : convert(b, leaf(b, from), to), l->slot, 0);
     return complete(b, folded, err) ? l : NULL;
 }

@@ -16,6 +16,11 @@ static const char *const programs[] = {
     "b = a.reshape(1000, -1)\n(b - b.mean(axis=1, keepdims=True)) / "
     "sqrt(var(b, axis=1, keepdims=True) + 1e-5), softmax(float32(b))",
     "2*a + 3*sin(a) - exp(-a)",
+    "b = a * 2\na + b, b, b.sum(), a.mean(), a.max(), (a - b).prod()",
+    "b = a.reshape(1000, -1) + 1\nb, b * 2, (b * b).sum(axis=1), b.max(axis=1), "
+    "abs(b).mean(axis=1)",
+    "b = a.reshape(1000, -1) + 1\nb, b * 2, (b * b).sum(axis=0), b.max(axis=0), "
+    "abs(b).mean(axis=0)",
     "(a + a[:1]).sum(), (a.T * 2).sum(axis=0)",
     "b = a.reshape(-1, 20)\nb.sum(axis=0), b.sum(axis=1), b[:, ::3].sum()",
     "b = a.reshape(1000, -1)\nb @ b.T",

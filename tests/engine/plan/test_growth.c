@@ -31,6 +31,7 @@ static const struct growing {
     {"y = x", "y = tanh(y @ x + %d)", "y", 3},
     {"y = x", "y = y + [[%d.5, 1, 2, 3]]", "y", 1},
     {"y = 0", "y = y + in%d", "y", 1},
+    {"y = 0", "y = y + sum(x * %d)", "y", 3},
     {"y = x", "y[0] = y[1] * %d", "y", 3},
     {"y = stack([x, x])", "y = concatenate([y, y])[2:]", "y", 2},
     {"y = x", "y = softmax(y)", "y", 1},

@@ -47,8 +47,9 @@ typedef struct planner {
     arena *arena;
     groups groups;
     plan *plan;
-    layout ***layouts; /* [node id][output]: where it lies, NULL if not yet made */
-    held *values;      /* by node id: of the members of the group that is being built */
+    layout ***layouts;       /* [node id][output]: where it lies, NULL if not yet made */
+    held *values;            /* by node id: of the members of the group that is being built */
+    struct builder *builder; /* of tile programs, one after the other */
     size_t slot_room, buffer_room, step_room;
 } planner;
 

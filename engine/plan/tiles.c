@@ -119,6 +119,7 @@ static held leaf(builder *b, const layout *l)
     }
     if (i == b->leaf_count) {
         b->leaf_layouts[b->leaf_count++] = l;
+        b->is_loaded[i] = false;
         b->leaves[i] =
             (tile_leaf){.slot = l->slot, .size = dtype_size(l->dtype), .offset = l->offset};
         note_size(b, l->dtype);
@@ -284,15 +285,21 @@ static void finish(builder *b)
 /* ---- Programs -----------------------------------------------------------------------------------
  */
 
-static builder *builder_new(planner *p, const node *root, const shape *space)
+/* The planner's builder, for another program. */
+static builder *builder_begin(planner *p, const node *root, const shape *space)
 {
-    builder *b = arena_alloc(p->arena, sizeof *b);
+    builder *b = p->builder;
 
+    if (b == NULL)
+        b = p->builder = arena_alloc(p->arena, sizeof *b);
     b->planner = p;
     b->root = root;
     b->space = space;
     b->program = arena_alloc(p->arena, sizeof *b->program);
+    b->instruction_count = b->leaf_count = b->register_count = 0;
+    b->stored_count = b->fold_count = 0;
     b->element_size = 1;
+    b->failed = false;
     return b;
 }
 
@@ -348,7 +355,7 @@ static void emit_fold(builder *b, const node *n)
 
 bool tiles_of_group(planner *p, const node *root, error *err)
 {
-    builder *b = builder_new(p, root, node_space(root));
+    builder *b = builder_begin(p, root, node_space(root));
     bool folded[RANK_MAX] = {false};
     int members = 0;
 
@@ -369,7 +376,7 @@ bool tiles_of_group(planner *p, const node *root, error *err)
 
 layout *tiles_copy(planner *p, const node *n, const layout *from, dtype to, error *err)
 {
-    builder *b = builder_new(p, n, &from->shape);
+    builder *b = builder_begin(p, n, &from->shape);
     layout *l = planner_new_value(p, to, &from->shape);
     const bool folded[RANK_MAX] = {false};
 

@@ -16,8 +16,8 @@
  * All shapes of the graph must be known, but for operations whose result's shape
  * depends on values; those may only be outputs, and give their own buffers.
  *
- * Reading order: plan.h, tile.h, groups.c, shared.c, layout.c, tiles.c, loops.c, bands.c, streams.c,
- * apart.c, plan.c. */
+ * Reading order: plan.h, tile.h, groups.c, shared.c, layout.c, tiles.c, loops.c, bands.c,
+ * streams.c, apart.c, plan.c. */
 #pragma once
 
 #include "engine/graph/graph.h"

@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { PARTS_BETWEEN_LOOKS = 4, THREADS_MAX = 256 };
+#include "engine/base/clock.h"
+#include "engine/kernels/stream.h"
+
+enum { PARTS_BETWEEN_LOOKS = 4, THREADS_MAX = 256, SPIN_US = 50, SPINS_BETWEEN_CLOCKS = 64 };
 
 typedef struct region {
     struct region *next; /* in the ring of open regions */
@@ -21,7 +24,8 @@ typedef struct region {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER, left = PTHREAD_COND_INITIALIZER;
 static region *regions; /* open ones, the next to be helped first */
-static int thread_count = 1;
+static int thread_count = 1, sleeping; /* workers that wait; guarded by lock */
+static _Atomic int runs, opened;       /* plans that run; regions that were ever opened */
 
 /* Does up to `most` parts; false when none is left. */
 static bool do_parts(region *r, int lane, int most)
@@ -70,6 +74,40 @@ static int take_lane(region *r)
     return lane;
 }
 
+/* Waits a little for a region to be opened, while a plan runs that may do so: to wake a thread
+ * that sleeps takes as long as some 50 us of work. */
+static bool spin(int seen)
+{
+    const int64_t end = clock_us() + SPIN_US;
+
+    while (runs > 0) {
+        for (int i = 0; i < SPINS_BETWEEN_CLOCKS; i++) {
+            if (opened != seen)
+                return true;
+            spin_pause();
+        }
+        if (clock_us() > end)
+            return false;
+    }
+    return false;
+}
+
+/* Returns when there may be a region; the lock is held. */
+static void await_region(void)
+{
+    const int seen = opened;
+    bool found;
+
+    pthread_mutex_unlock(&lock);
+    found = spin(seen);
+    pthread_mutex_lock(&lock);
+    if (found || opened != seen)
+        return;
+    sleeping++;
+    pthread_cond_wait(&work, &lock);
+    sleeping--;
+}
+
 static void *help(void *unused)
 {
     (void)unused;
@@ -79,7 +117,7 @@ static void *help(void *unused)
         int lane;
 
         if (r == NULL) {
-            pthread_cond_wait(&work, &lock);
+            await_region();
             continue;
         }
         lane = take_lane(r);
@@ -127,6 +165,16 @@ static void close_region(region *r)
     pthread_mutex_unlock(&lock);
 }
 
+void pool_enter(void)
+{
+    runs++;
+}
+
+void pool_leave(void)
+{
+    runs--;
+}
+
 void pool_run(int64_t count, void (*part)(void *context, int64_t i, int lane), void *context)
 {
     region r = {.count = count, .part = part, .context = context};
@@ -135,7 +183,9 @@ void pool_run(int64_t count, void (*part)(void *context, int64_t i, int lane), v
         pthread_mutex_lock(&lock);
         r.next = regions;
         regions = &r;
-        pthread_cond_broadcast(&work);
+        opened++;
+        if (sleeping > 0)
+            pthread_cond_broadcast(&work);
         pthread_mutex_unlock(&lock);
     }
     while (do_parts(&r, 0, 1 << 30))

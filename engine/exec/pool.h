@@ -15,6 +15,11 @@ void pool_start(int threads);
 /* How many threads may work on one region. */
 int pool_threads(void);
 
+/* A plan begins to run, and has ended: between them workers that have nothing to do spin for a
+ * moment before they sleep. */
+void pool_enter(void);
+void pool_leave(void);
+
 /* Calls part(context, i, lane) for every i in [0, count) and returns when all are
  * done. lane is in [0, pool_threads()), different for every thread that works on the
  * region at one time: 0 is the caller. */

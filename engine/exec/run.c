@@ -428,7 +428,9 @@ bool exec_run_to(const plan *p, const tensor *inputs, budget *b, const stop_sign
     r.buffers = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.buffers);
     r.shapes = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.shapes);
     r.offsets = arena_array(a, (size_t)p->buffer_count + 1, sizeof *r.offsets);
+    pool_enter();
     ok = open_sinks(p, sinks, err) && run_steps(&r, err);
+    pool_leave();
     for (int i = 0; ok && i < p->output_count; i++)
         outputs[i] = output_of(&r, i);
     for (int i = 0; i < p->buffer_count; i++)

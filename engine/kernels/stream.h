@@ -59,3 +59,11 @@ static inline void stream_finish(void)
     _mm_sfence();
 #endif
 }
+
+/* Tells the processor that this thread only waits for another's store. */
+static inline void spin_pause(void)
+{
+#ifdef __x86_64__
+    _mm_pause();
+#endif
+}

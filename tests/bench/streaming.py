@@ -42,6 +42,16 @@ def read_all(path):
             pass
 
 
+def copy_all(path):
+    """What a program by hand would do for a stored result, at best: read, write, sync."""
+    piece = memoryview(bytearray(1 << 20))
+    with open(path, "rb", buffering=0) as f, open(path + ".copy", "wb", buffering=0) as to:
+        while n := f.readinto(piece):
+            to.write(piece[:n])
+        os.fdatasync(to.fileno())
+    os.unlink(path + ".copy")
+
+
 def evaluate(server, program, store):
     status, answer = server.eval(program, store=store)
     assert status == 200, answer
@@ -55,19 +65,19 @@ def peak_bytes(server):
 def row(server, path, program, store, size, turns):
     """The first evaluation after the start checks checksums; the others and the loops take turns."""
     first, times, loops = seconds(lambda: evaluate(server, program, store)), [], []
-    for _ in range(1 if store else turns):
-        loops.append(seconds(lambda: read_all(path)))
+    for _ in range(min(turns, 3) if store else turns):
+        loops.append(seconds(lambda: (copy_all if store else read_all)(path)))
         times.append(seconds(lambda: evaluate(server, program, store)))
     rate, loop = size / statistics.median(times), size / statistics.median(loops)
     peak = peak_bytes(server)
-    passes = peak <= BUDGET + SLACK and (store or rate >= LEAST * loop)
+    passes = peak <= BUDGET + SLACK and rate >= LEAST * loop
     return "| S9 | `%s`%s | %.1f | %.1f | %.1f | %.2f | %.0f | %s |" % (
         program, ", stored" if store else "", size / first / 1e9, rate / 1e9, loop / 1e9, rate / loop, peak / 2**20,
         "pass" if passes else "MISSES")
 
 
 def table_of_streaming(turns):
-    lines = ["| target | program, x of %d MiB, budget %d MiB | GB/s at first | GB/s | read() GB/s | ratio | "
+    lines = ["| target | program, x of %d MiB, budget %d MiB | GB/s at first | GB/s | by hand GB/s | ratio | "
              "resident MiB | |" % (BYTES >> 20, BUDGET >> 20), "|---|---|---|---|---|---|---|---|"]
     with Server() as first:  # for its directory
         first.stop()

@@ -113,3 +113,19 @@ const wire_value *body_root(const http_request *r)
 {
     return wire_reader_root(body_of(r)->reader);
 }
+
+const wire_value *body_parse(http_request *r, const text *body, error *err)
+{
+    const wire_reader_options options = {.format = WIRE_JSON, .document = WIRE_PLAIN_BODY};
+    const wire_value *root = NULL;
+    budget nothing;
+    wire_reader *reader;
+
+    budget_init(&nothing, 0);
+    reader = wire_reader_new(r->arena, &nothing, &options, err);
+    if (reader != NULL && wire_reader_feed(reader, body->bytes, body->length, err) &&
+        wire_reader_end(reader, err))
+        root = wire_reader_root(reader);
+    wire_reader_free(reader);
+    return root;
+}

@@ -31,3 +31,7 @@ bool body_open_stored(services *s, http_request *r, storage_form form, durabilit
 /* The body that body_open made. */
 body *body_of(const http_request *r);
 const wire_value *body_root(const http_request *r);
+
+/* A body that was collected as text, read as JSON without tensors; its values live in the arena
+ * of r. NULL and the errors of a JSON body. */
+const wire_value *body_parse(http_request *r, const text *body, error *err);

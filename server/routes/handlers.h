@@ -22,7 +22,8 @@ route_open eval_open, run_open;
 route_handle eval_handle, run_handle;
 
 /* graphs.c, graph_view.c: stored graphs */
-route_open graph_open;
+route_open graph_open, notebook_open;
+route_handle notebook_put, notebook_get, notebook_delete, notebooks_list;
 route_handle graph_put, graph_get, graph_delete, graphs_list;
 
 /* graph_grad.c: graphs of gradients */

@@ -243,6 +243,33 @@ static const route table[] = {
         .errors = {GRAPH_ERRORS, WRITE_ERRORS, ERR_NOT_FOUND, ERR_INTEGRITY},
         .summary = "A graph that computes gradients of a stored graph; stored too, if a name is given.",
     },
+    /* ---- Notebooks ---- */
+    {
+        .method = "GET", .pattern = "/v1/notebooks", .handle = notebooks_list,
+        .gives = JSON, .gives_schema = "Notebooks", .query = "prefix limit cursor",
+        .errors = {ERR_REQUEST},
+        .summary = "Names and metadata of notebooks, page by page, in the order of their names.",
+    },
+    {
+        .method = "GET", .pattern = "/v1/notebooks/{name}", .handle = notebook_get,
+        .traits = ROUTE_WORKER, .gives = JSON, .gives_schema = "Notebook",
+        .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_PRECONDITION, ERR_INTEGRITY},
+        .summary = "A notebook, as it was put.",
+    },
+    {
+        .method = "PUT", .pattern = "/v1/notebooks/{name}", .open = notebook_open,
+        .handle = notebook_put, .traits = ROUTE_WORKER, .takes = JSON, .takes_schema = "Notebook",
+        .gives = JSON, .gives_schema = "NotebookMeta", .query = "durability",
+        .errors = {ERR_JSON, ERR_JSON_DEPTH, ERR_JSON_LIMIT, ERR_REQUEST, ERR_MEMBER,
+                   ERR_NOTEBOOK_SIZE, WRITE_ERRORS},
+        .summary = "Stores a notebook, checked and never run; 201 if the name is new.",
+    },
+    {
+        .method = "DELETE", .pattern = "/v1/notebooks/{name}", .handle = notebook_delete,
+        .traits = ROUTE_WORKER, .query = "durability", .status = 204,
+        .errors = {ERR_NOT_FOUND, ERR_REQUEST, WRITE_ERRORS},
+        .summary = "Removes a notebook.",
+    },
     /* ---- Jobs ---- */
     {
         .method = "GET", .pattern = "/v1/jobs", .handle = jobs_list_all,

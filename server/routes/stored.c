@@ -280,24 +280,37 @@ bool stored_expect(services *s, const http_request *r, txn *x, const char *name,
     const char *match = http_header(r, "If-Match"), *none = http_header(r, "If-None-Match");
     const entry *e = snapshot_find(txn_base(x), name);
     const int64_t commit = e == NULL ? EXPECT_ABSENT : e->commit;
+    const char *folder = strrchr(name, '/'); /* of what is hidden */
+    const char *shown = folder == NULL ? name : folder + 1;
 
     if (!snapshot_allows(txn_base(x), name, err))
         return false;
     if (match != NULL && !list_has(s, match, e, NULL))
         return error_set(
             err, ERR_PRECONDITION,
-            e == NULL ? "If-Match: there is no '%s'." : "If-Match: '%s' has another state.", name);
+            e == NULL ? "If-Match: there is no '%s'." : "If-Match: '%s' has another state.", shown);
     if (none != NULL && list_has(s, none, e, NULL))
-        return error_set(err, ERR_PRECONDITION, "If-None-Match: '%s' exists.", name);
+        return error_set(err, ERR_PRECONDITION, "If-None-Match: '%s' exists.", shown);
     if (match != NULL || none != NULL)
         txn_expect(x, name, commit, ERR_PRECONDITION);
+    return true;
+}
+
+bool stored_commit_delete(http_request *r, txn *x, const char *name, error *err)
+{
+    commit_result done;
+
+    txn_delete(x, name);
+    if (!repeat_commit(r, x, &done, err))
+        return false;
+    answer_empty(r, 204);
+    stored_answer_number(r, "Tensord-Commit", done.commit);
     return true;
 }
 
 bool stored_delete(services *s, http_request *r, entry_kind kind, error *err)
 {
     const char *name = stored_name(r, err);
-    commit_result done;
     durability d;
     txn *x;
     bool ok;
@@ -307,14 +320,7 @@ bool stored_delete(services *s, http_request *r, entry_kind kind, error *err)
     x = stored_txn(s, r, d);
     ok = stored_find_to_change(txn_base(x), kind, name, err) != NULL &&
          stored_expect(s, r, x, name, err);
-    if (ok) {
-        txn_delete(x, name);
-        ok = repeat_commit(r, x, &done, err);
-    }
-    if (ok) {
-        answer_empty(r, 204);
-        stored_answer_number(r, "Tensord-Commit", done.commit);
-    }
+    ok = ok && stored_commit_delete(r, x, name, err);
     txn_free(x);
     return ok;
 }

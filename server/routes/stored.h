@@ -71,6 +71,9 @@ bool stored_is_known(services *s, const http_request *r, const entry *e, const c
  * ERR_PRECONDITION if that does not hold even now, ERR_FORBIDDEN if it may not change it. */
 bool stored_expect(services *s, const http_request *r, txn *x, const char *name, error *err);
 
+/* Removes a name by the transaction, which is committed, and answers. */
+bool stored_commit_delete(http_request *r, txn *x, const char *name, error *err);
+
 /* Answers DELETE: the name in the path goes, with the conditions and the durability that
  * are asked. False and the error if nothing of this kind has it. */
 bool stored_delete(services *s, http_request *r, entry_kind kind, error *err);

@@ -2,10 +2,10 @@
 /* The attributes of a variable: units, names of axes, whatever a caller likes. */
 #include <string.h>
 
+#include "server/routes/body.h"
 #include "server/routes/handlers.h"
 #include "server/routes/repeat.h"
 #include "server/routes/stored.h"
-#include "server/wire/wire.h"
 
 bool attributes_open(services *s, http_request *r, error *err)
 {
@@ -17,17 +17,9 @@ bool attributes_open(services *s, http_request *r, error *err)
 /* The text of the body: checked to be a JSON object. */
 static bool check_object(http_request *r, const text *body, error *err)
 {
-    const wire_reader_options options = {.format = WIRE_JSON, .document = WIRE_PLAIN_BODY};
-    budget nothing;
-    wire_reader *reader;
-    bool ok;
+    const wire_value *root = body_parse(r, body, err);
 
-    budget_init(&nothing, 0);
-    reader = wire_reader_new(r->arena, &nothing, &options, err);
-    ok = reader != NULL && wire_reader_feed(reader, body->bytes, body->length, err) &&
-         wire_reader_end(reader, err) && wire_expect(wire_reader_root(reader), WIRE_OBJECT, err);
-    wire_reader_free(reader);
-    return ok;
+    return root != NULL && wire_expect(root, WIRE_OBJECT, err);
 }
 
 static bool put(services *s, http_request *r, const char *name, const text *body, durability d,

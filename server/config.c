@@ -386,7 +386,8 @@ static bool take_argument(config *c, int argc, char **argv, int *i, error *err)
     if (strcmp(said, "-h") == 0)
         said = argv[*i] = (char *)"--help";
     if (strncmp(said, "--", 2) != 0)
-        return error_set(err, ERR_VALUE, "'%s' is not a flag; try tensord --help", said);
+        return error_set(err, ERR_VALUE, "'%s' is neither a command nor a flag; try tensord --help",
+                         said);
     f = read_flag(argc, argv, *i);
     if (take_plain_flag(c, &f))
         return true;

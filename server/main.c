@@ -140,6 +140,8 @@ static bool read_endpoint(const char *said, endpoint *e, error *err)
     if (!is_unix(said))
         return read_address(said, e, err);
     e->port = 0;
+    if (said[strlen(HTTP_UNIX)] == '\0')
+        return error_set(err, ERR_VALUE, "listen: unix: is followed by the path of a socket");
     return snprintf(e->address, sizeof e->address, "%s", said) < (int)sizeof e->address ||
            error_set(err, ERR_VALUE, "listen: the path of a socket has less than %zu bytes",
                      sizeof e->address - strlen(HTTP_UNIX));
@@ -372,13 +374,17 @@ static jobs *open_jobs(services *s)
     return jobs_open(&options);
 }
 
-static auth_options auth_options_of(const config *c)
+/* Only whom the machine belongs to is told where the data are. */
+static auth_options auth_options_of(const config *c, const endpoint *e)
 {
+    const bool local = auth_is_loopback(e->address) && c->behind[0] == '\0';
+
     return (auth_options){
         .data = c->data,
         .token = strcmp(c->auth, "token") == 0 && !is_unix(c->listen),
         .any_host = is_unix(c->listen),
         .tls = c->tls_cert[0] != '\0',
+        .tells_path = local,
         .allow_hosts = c->allow_host,
         .allow_origins = c->allow_origin,
         .session_us = c->session_time,
@@ -390,7 +396,7 @@ static auth_options auth_options_of(const config *c)
 
 static int serve(const config *c)
 {
-    const auth_options options = auth_options_of(c);
+    auth_options options;
     services s = {.config = c, .started_us = clock_us()};
     const sigset_t signals = block_signals();
     endpoint e;
@@ -406,6 +412,7 @@ static int serve(const config *c)
     s.storage = maintain_open(c, &err);
     if (s.storage == NULL)
         return fail(err.kind == ERR_CONFLICT ? EXIT_BUSY : EXIT_FAILED, &err);
+    options = auth_options_of(c, &e);
     a = auth_open(&options, &err);
     if (a == NULL) {
         storage_close(s.storage);

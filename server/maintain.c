@@ -17,12 +17,15 @@
 
 enum { EXIT_DAMAGED = 1, EXIT_IN_USE = 3 };
 
-/* The directories of --attach-root, each also by the path that no link is in. */
+/* The directories of --attach-root, each also by the path that no link is in. Commands only look
+ * at what was attached before, wherever it is. */
 static const char *find_roots(const config *c)
 {
     text roots;
     const char *found;
 
+    if (c->command != COMMAND_SERVE && c->attach_root[0] == '\0')
+        return "/";
     text_init(&roots);
     text_add(&roots, c->attach_root);
     for (const char *at = c->attach_root; *at != '\0';) {
@@ -231,16 +234,16 @@ int maintain(const config *c)
 
     umask(077);
     log_set_level(LOG_WARN);
-    if (c->command == COMMAND_TOKEN)
-        return change_tokens(c);
-    if (c->command == COMMAND_LOGIN)
-        return print_link(c);
     if (c->command == COMMAND_RESTORE)
         return restore(c);
     if (access(c->data, F_OK) != 0) {
         error_set(&err, ERR_VALUE, "%s: %s", c->data, strerror(errno));
         return fail(&err);
     }
+    if (c->command == COMMAND_TOKEN)
+        return change_tokens(c);
+    if (c->command == COMMAND_LOGIN)
+        return print_link(c);
     s = maintain_open(c, &err);
     if (s == NULL)
         return fail(&err);

@@ -14,6 +14,12 @@ static const char *operand_of(const config_row *row)
     return row->choices != NULL ? row->choices : kinds[row->type];
 }
 
+/* Whether there is nothing to set: the row tells a number that is built in. */
+static bool is_fixed(const config_row *row)
+{
+    return row->least == row->most && row->least != 0;
+}
+
 /* ---- --help ----------------------------------------------------------------------------- */
 
 static void add_flag_help(arena *a, const config_row *row, text *to)
@@ -22,7 +28,7 @@ static void add_flag_help(arena *a, const config_row *row, text *to)
 
     text_addf(to, "  %-34s %s", flag, row->doc);
     if (row->fallback[0] != '\0' && strcmp(row->fallback, "auto") != 0)
-        text_addf(to, " [%s]", row->fallback);
+        text_addf(to, " [%s%s]", row->fallback, is_fixed(row) ? ", fixed" : "");
     text_add_char(to, '\n');
 }
 
@@ -111,7 +117,7 @@ static void add_setting(text *to, const config_row *row)
     if (row->fallback[0] != '\0' && strcmp(row->fallback, "auto") != 0) {
         text_add(to, " [");
         add_words(to, row->fallback);
-        text_add_char(to, ']');
+        text_add(to, is_fixed(row) ? ", fixed]" : "]");
     }
     text_add_char(to, '\n');
 }

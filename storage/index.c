@@ -82,7 +82,7 @@ static bool failed(name_index *ix, int code, error *err)
 static void hear(void *context, int code, const char *message)
 {
     (void)context;
-    if ((code & 0xff) != SQLITE_NOTICE)
+    if ((code & 0xff) != SQLITE_NOTICE && (code & 0xff) != SQLITE_SCHEMA) /* it is prepared anew */
         log_message(LOG_WARN, "index: %s (%d)", message, code);
 }
 

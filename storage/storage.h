@@ -287,6 +287,9 @@ txn *txn_new(storage *s, snapshot *base, durability d);
 /* Gives up what was not committed. NULL is allowed. */
 void txn_free(txn *x);
 
+/* What it waits for. */
+durability txn_durability(const txn *x);
+
 /* The snapshot that it reads from, valid as long as x. */
 snapshot *txn_base(const txn *x);
 

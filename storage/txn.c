@@ -44,6 +44,11 @@ void txn_free(txn *x)
 
 /* ---- Reading ------------------------------------------------------------------- */
 
+durability txn_durability(const txn *x)
+{
+    return x->durability;
+}
+
 snapshot *txn_base(const txn *x)
 {
     return x->base;

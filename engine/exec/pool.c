@@ -23,7 +23,7 @@ typedef struct region {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER, left = PTHREAD_COND_INITIALIZER;
-static region *regions; /* open ones, the next to be helped first */
+static region *regions;                /* open ones, the next to be helped first */
 static int thread_count = 1, sleeping; /* workers that wait; guarded by lock */
 static _Atomic int runs, opened;       /* plans that run; regions that were ever opened */
 

@@ -43,7 +43,7 @@ static auth *auth_new(const auth_options *o)
     a->data = strdup(o->data);
     if (asprintf(&a->tokens_path, "%s/tokens", o->data) < 0)
         abort();
-    snprintf(a->curl_path, sizeof a->curl_path, "%s/curl", o->data);
+    snprintf(a->curl_path, sizeof a->curl_path, "%s/curl", o->tells_path ? o->data : "DATA");
     a->failures = throttle_new(o->failures_a_minute, o->failures_a_minute);
     a->requests = throttle_new(60 * o->requests_a_second, o->requests_burst);
     pthread_mutex_init(&a->lock, NULL);

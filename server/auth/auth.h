@@ -56,6 +56,7 @@ typedef struct auth_options {
     const char *data;          /* directory of token and curl */
     bool token;                /* false: anyone may ask */
     bool any_host;             /* by a socket of the file system, where no page can go */
+    bool tells_path;           /* whoever is refused is told where the curl file is */
     bool tls;                  /* the server speaks it: its own pages are https */
     const char *allow_hosts;   /* comma-separated names, with or without a port */
     const char *allow_origins; /* comma-separated origins of pages elsewhere */

@@ -199,6 +199,18 @@ static void finish(job *j, bool ok, const error *why)
         forget_start(j);
 }
 
+static void log_end_of(const job *j, int64_t us)
+{
+    log_line line;
+
+    if (!log_begin(&line, LOG_INFO, j->asked.request_id, "job"))
+        return;
+    json_string(&line.json, "job", j->id);
+    json_string(&line.json, "state", job_state_name(j->state));
+    json_milli(&line.json, "ms", (double)us / 1000);
+    log_end(&line);
+}
+
 static void run(job *j)
 {
     jobs *js = j->jobs;
@@ -212,6 +224,7 @@ static void run(job *j)
     pthread_mutex_lock(&js->lock);
     js->runs++;
     js->run_us += clock_us() - start;
+    log_end_of(j, clock_us() - start);
     pthread_mutex_unlock(&js->lock);
 }
 

@@ -5,8 +5,9 @@ void cors_allow(http_request *r, const char *origin)
 {
     answer_header(r, "Access-Control-Allow-Origin", origin);
     answer_header(r, "Access-Control-Expose-Headers",
-                  "ETag, Link, Location, Retry-After, Server-Timing, Tensor-Dtype, Tensor-Shape, "
-                  "Tensord-Commit, Tensord-Snapshot, X-Request-Id");
+                  "Accept-Ranges, Content-Range, ETag, Idempotent-Replayed, Link, Location, "
+                  "Preference-Applied, Retry-After, Server-Timing, Tensor-Dtype, Tensor-Shape, "
+                  "Tensord-Commit, Tensord-Durability, Tensord-Snapshot, X-Request-Id");
 }
 
 void cors_preflight(http_request *r, const char *methods)

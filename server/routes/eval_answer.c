@@ -108,8 +108,10 @@ void evaluation_tell(evaluation *e)
     add_printed(e, &json);
     add_changes(e, &json);
     add_stats(e, &json);
-    if (o->commit > 0)
+    if (o->commit > 0) {
         json_int(&json, "commit", o->commit);
+        json_string(&json, "durability", stored_durability_name(txn_durability(e->bindings.txn)));
+    }
     json_int(&json, "snapshot", o->snapshot);
     json_end(&json, '}');
     text_add_char(&o->rest, '\n');

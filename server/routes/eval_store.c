@@ -212,8 +212,21 @@ static bool put_taken(evaluation *e, const char *name, taking *from, error *err)
 
 /* ---- Committed ----------------------------------------------------------------------------- */
 
+/* Under snapshot isolation nobody else may have changed, since it was read from, what is now
+ * written: the first to commit wins. */
+static void rest_on_written(evaluation *e)
+{
+    if (e->asked.isolation != WIRE_SNAPSHOT)
+        return;
+    for (int i = 0; i < e->stored_count; i++)
+        txn_read(e->bindings.txn, e->stored[i].name);
+    for (size_t i = 0; i < e->asked.delete.count; i++)
+        txn_read(e->bindings.txn, e->asked.delete.items[i]);
+}
+
 static bool put_stored(evaluation *e, error *err)
 {
+    rest_on_written(e);
     for (int i = 0; i < e->stored_count; i++) {
         const wanted *w = &e->stored[i];
         const bool taken = e->takings != NULL && e->takings[w->output].incoming != NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/routes/repeat.h"
+#include "server/routes/stored.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -98,13 +99,18 @@ static void write_commit(void *context, const commit_result *done, text *to)
     add_head(context, done->commit, 0, to);
 }
 
-bool repeat_commit(const http_request *r, txn *x, commit_result *done, error *err)
+bool repeat_commit(http_request *r, txn *x, commit_result *done, error *err)
 {
     repeat *k = route_repeat(r);
 
     if (k != NULL)
         txn_put_receipt(x, k->name, write_commit, k);
-    return txn_commit(x, done, err);
+    if (!txn_commit(x, done, err))
+        return false;
+    stored_answer_number(r, "Tensord-Commit", done->commit);
+    stored_answer_number(r, "Tensord-Snapshot", snapshot_commit(txn_base(x)));
+    answer_header(r, "Tensord-Durability", stored_durability_name(txn_durability(x)));
+    return true;
 }
 
 /* The commit that a request made, as its answer says; 0: none. */

@@ -30,4 +30,4 @@ bool repeat_open(services *s, http_request *r, repeat **result, error *err);
 bool repeat_handle(services *s, http_request *r, repeat *k, route_handle *handle, error *err);
 
 /* Commits what a request asks, its key with it. */
-bool repeat_commit(const http_request *r, txn *x, commit_result *done, error *err);
+bool repeat_commit(http_request *r, txn *x, commit_result *done, error *err);

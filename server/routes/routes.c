@@ -272,13 +272,15 @@ static const route table[] = {
     },
     /* ---- Jobs ---- */
     {
-        .method = "GET", .pattern = "/v1/jobs", .handle = jobs_list_all,
+        .method = "GET", .pattern = "/v1/jobs", .scopes = SCOPE_READ | SCOPE_EVAL,
+        .handle = jobs_list_all,
         .gives = JSON, .gives_schema = "Jobs", .query = "limit cursor",
         .errors = {ERR_REQUEST},
         .summary = "The jobs there are, page by page, the newest first.",
     },
     {
-        .method = "GET", .pattern = "/v1/jobs/{id}", .handle = job_get,
+        .method = "GET", .pattern = "/v1/jobs/{id}", .scopes = SCOPE_READ | SCOPE_EVAL,
+        .handle = job_get,
         .gives = JSON, .gives_schema = "Job",
         .errors = {ERR_NOT_FOUND},
         .summary = "How far a job is.",
@@ -290,7 +292,8 @@ static const route table[] = {
         .summary = "Cancels a job; gives up the result of one that has ended.",
     },
     {
-        .method = "GET", .pattern = "/v1/jobs/{id}/result", .handle = job_result,
+        .method = "GET", .pattern = "/v1/jobs/{id}/result", .scopes = SCOPE_READ | SCOPE_EVAL,
+        .handle = job_result,
         .traits = ROUTE_WORKER, .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer",
         .query = "format",
         .errors = {ERR_NOT_FOUND, ERR_GONE, ERR_REQUEST, ERR_INTEGRITY},
@@ -298,7 +301,8 @@ static const route table[] = {
                    "until there is one.",
     },
     {
-        .method = "GET", .pattern = "/v1/jobs/{id}/events", .handle = job_events,
+        .method = "GET", .pattern = "/v1/jobs/{id}/events", .scopes = SCOPE_READ | SCOPE_EVAL,
+        .handle = job_events,
         .gives = "text/event-stream",
         .errors = {ERR_NOT_FOUND},
         .summary = "The job's states and progress as server-sent events, until it ends.",

@@ -107,11 +107,16 @@ const entry *stored_find_version(const http_request *r, const snapshot *n, const
     return e;
 }
 
+static const char *const words[] = {
+    [DURABILITY_DISK] = "disk", [DURABILITY_PROCESS] = "process", [DURABILITY_MEMORY] = "memory"};
+
+const char *stored_durability_name(durability d)
+{
+    return words[d];
+}
+
 bool stored_durability(const http_request *r, durability *result, error *err)
 {
-    static const char *const words[] = {[DURABILITY_DISK] = "disk",
-                                        [DURABILITY_PROCESS] = "process",
-                                        [DURABILITY_MEMORY] = "memory"};
     const char *word = http_query(r, "durability");
 
     *result = DURABILITY_DISK;
@@ -245,10 +250,14 @@ bool stored_answer_kept(http_request *r, buffer *kept)
 void stored_answer_put(services *s, http_request *r, const commit_result *done, const entry *e,
                        const char *form, text *body)
 {
+    /* what was put, whichever route puts it: /v1/KIND/NAME */
+    const char *behind = strchr(strchr(r->path + strlen("/v1/"), '/') + 1, '/');
+    const char *location =
+        behind == NULL ? r->path : arena_copy(r->arena, r->path, (size_t)(behind - r->path));
+
     answer_text(r, done->names[0].created ? 201 : 200, "application/json", body);
-    stored_answer_number(r, "Tensord-Commit", done->commit);
     if (done->names[0].created)
-        answer_header(r, "Location", r->path);
+        answer_header(r, "Location", location);
     if (e != NULL && e->commit == done->commit)
         stored_answer_etag(s, r, e, form);
 }
@@ -304,7 +313,6 @@ bool stored_commit_delete(http_request *r, txn *x, const char *name, error *err)
     if (!repeat_commit(r, x, &done, err))
         return false;
     answer_empty(r, 204);
-    stored_answer_number(r, "Tensord-Commit", done.commit);
     return true;
 }
 

@@ -32,6 +32,9 @@ const char *stored_nearest(const snapshot *n, entry_kind kind, const char *name,
 /* What ?durability= says; disk if it is not said. ERR_REQUEST for another word. */
 bool stored_durability(const http_request *r, durability *result, error *err);
 
+/* The word for it. */
+const char *stored_durability_name(durability d);
+
 /* Adds a moment, in microseconds since 1970, as a date. */
 void stored_add_time(json_writer *w, const char *key, int64_t date_us);
 

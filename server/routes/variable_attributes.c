@@ -33,7 +33,6 @@ static bool put(services *s, http_request *r, const char *name, const text *body
                     repeat_commit(r, x, &done, err);
 
     if (ok) {
-        stored_answer_number(r, "Tensord-Commit", done.commit);
         answer_empty(r, 204);
     }
     txn_free(x);

@@ -130,8 +130,11 @@ static bool make_patch(change *c, error *err)
     slice asked;
     bool ok;
 
-    if (!slice_parse(text == NULL ? "" : text, &asked, err) ||
-        !slice_apply(&asked, &whole, &part, err) || !convert(c, whole.dtype, &value, err))
+    if (text == NULL)
+        return error_set(err, ERR_REQUEST,
+                         "Say which part is written: ?slice=0:10, or ?slice=... for all of it.");
+    if (!slice_parse(text, &asked, err) || !slice_apply(&asked, &whole, &part, err) ||
+        !convert(c, whole.dtype, &value, err))
         return false;
     ok = stretch(&value, &part.shape, err) && txn_patch(c->txn, c->entry, &part, &value, err);
     tensor_unref(&value);

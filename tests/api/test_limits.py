@@ -516,6 +516,37 @@ def name_bytes(a):
     a.refused(put(a, "n" * (a.limit + 1)), "above", a.limit + 1)
 
 
+def put_notebook(a, cells=1, source=5, title="", name="n"):
+    document = {"title": title, "cells": [{"id": str(i), "kind": "code", "source": "x" * source} for i in range(cells)]}
+    return a.body(json.dumps(document).encode(), "/v1/notebooks/" + name, "PUT")
+
+
+def notebooks(a):
+    for i in range(a.limit):
+        a.passes(put_notebook(a, name=f"n{i}"), f"notebook {i + 1}", 201)
+    a.refused(put_notebook(a, name="more"), "above", a.limit + 1)
+    a.passes(put_notebook(a, name="n0"), "a known name")
+
+
+def notebook_bytes(a):
+    rest = len(json.dumps({"title": "", "cells": []}))
+    a.passes(put_notebook(a, 0, title="x" * (a.limit - rest - 1)), "below", 201)
+    a.passes(put_notebook(a, 0, title="x" * (a.limit - rest)), "at")
+    a.refused(put_notebook(a, 0, title="x" * (a.limit - rest + 1)), "above", a.limit + 1)
+
+
+def notebook_cells(a):
+    a.passes(put_notebook(a, a.limit - 1), "below", 201)
+    a.passes(put_notebook(a, a.limit), "at")
+    a.refused(put_notebook(a, a.limit + 1), "above", a.limit + 1)
+
+
+def notebook_source(a):
+    a.passes(put_notebook(a, source=a.limit - 1), "below", 201)
+    a.passes(put_notebook(a, source=a.limit), "at")
+    a.refused(put_notebook(a, source=a.limit + 1), "above", a.limit + 1)
+
+
 def variables(a):
     for i in range(a.limit):
         a.passes(put(a, f"v{i}"), f"name {i + 1}", 201)
@@ -600,6 +631,10 @@ LIMITS = {
     "job_work_max": (("--job-work-max", "1000"), job_work),
     "job_keep_time": (("--job-keep-time", "1 s"), job_keep),
     "jobs_running_max": (("--jobs-running-max", "1"), jobs_running),
+    "notebooks_max": (("--notebooks-max", "2"), notebooks),
+    "notebook_bytes_max": (("--notebook-bytes-max", "2000"), notebook_bytes),
+    "notebook_cells_max": (("--notebook-cells-max", "3"), notebook_cells),
+    "notebook_source_bytes_max": (("--notebook-source-bytes-max", "20"), notebook_source),
     "name_bytes_max": ((), name_bytes),
     "variables_max": (("--variables-max", "3"), variables),
     "data_bytes_max": (("--data-bytes-max", "1 MiB"), data_bytes),

@@ -32,7 +32,7 @@ def matrix(report, server):
     """Every route with a scope, tried with a token of each scope."""
     requests = {
         "read": [("GET", "/v1/variables/x", None), ("GET", "/v1/variables", None), ("GET", "/v1/info", None),
-                 ("GET", "/metrics", None), ("GET", "/v1/jobs", None), ("GET", "/v1/graphs/g", None),
+                 ("GET", "/metrics", None), ("GET", "/v1/graphs/g", None),
                  ("GET", "/v1/variables/x/preview", None), ("GET", "/v1/variables?names=x", None)],
         "eval": [("POST", "/v1/eval", {"program": "x + 1"}), ("POST", "/v1/graphs/g/run", {"feeds": {"a": 1}})],
         "write": [("PUT", "/v1/variables/x", 1), ("PUT", "/v1/variables", {"y": 1}), ("PATCH", "/v1/variables/v?slice=0", 2),

@@ -33,6 +33,7 @@ put 755 "$tensord" usr/bin/tensord
 strip --strip-unneeded "$root/usr/bin/tensord"
 put 644 "$here/tensord.service" lib/systemd/system/tensord.service
 put 644 README.md usr/share/doc/tensord/README.md
+put 644 SECURITY.md usr/share/doc/tensord/SECURITY.md
 put 644 LICENSE usr/share/doc/tensord/copyright
 put 644 CHANGELOG.md usr/share/doc/tensord/changelog
 gzip -9n "$root/usr/share/doc/tensord/changelog"

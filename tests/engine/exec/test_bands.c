@@ -47,8 +47,8 @@ static tensor matrix(dtype t, int64_t rows, int64_t width)
         ((double *)tensor_bytes(&numbers))[i] = (double)(i * 7919 % 10007) / 5003 - 1;
     snprintf(program, sizeof program, "astype(a, %s)", dtype_name(t));
     evaluate_rows(&e, program, &numbers);
-    result = e.results[0];
-    tensor_ref(&result);
+    assert_true(tensor_new(&result, NULL, t, &s, &err)); /* outlives what e pays for */
+    tensor_copy_dense(&e.results[0], tensor_bytes(&result));
     evaluated_clear(&e);
     tensor_unref(&numbers);
     return result;

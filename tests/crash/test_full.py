@@ -7,6 +7,7 @@ a large one that somebody else fills, down to the last block, where the ballast 
 Needs to mount: it is skipped, loudly, where that is refused."""
 import base64
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ class Disk:
 
     def __init__(self, kind, size):
         self.kind, self.size = kind, size
-        self.image = None
+        self.image, self.mounted = None, False
 
     def __enter__(self):
         self.path = tempfile.mkdtemp(prefix="tensord-disk-")
@@ -34,6 +35,8 @@ class Disk:
             self.image = self.path + ".image"
             with open(self.image, "wb") as f:
                 f.truncate(self.size)
+            if shutil.which("mkfs.ext4") is None or shutil.which("mount") is None:
+                return None
             subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", self.image], check=True)
             command = ["mount", "-o", "loop", self.image, self.path]
         self.mounted = subprocess.run(command, capture_output=True).returncode == 0

@@ -211,7 +211,7 @@ typedef enum op_traits {
     OP_MATRICES = 1 << 11,  /* run wants matrices that tensor_matrix can describe */
     OP_CONTROL = 1 << 6,    /* has sub-graphs */
     OP_FORM = 1 << 10,      /* the language makes other operations of a call (forms.c) */
-    OP_DATAFLOW = 1 << 11,  /* a form of graph JSON, which makes control flow of it (forms.c) */
+    OP_DATAFLOW = 1 << 13,  /* a form of graph JSON, which makes control flow of it (forms.c) */
     OP_REPORTS = 1 << 3,    /* kernels of integers set kernel_flags: never on padding */
     OP_SHAPE_ONLY = 1 << 4, /* the result follows from the inputs' types alone */
     OP_LIMITS = 1 << 12,    /* bare integers beyond the first input's type limit nothing */

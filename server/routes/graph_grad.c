@@ -151,8 +151,6 @@ static void answer(const gradients *g)
     json_int(&w, "snapshot", snapshot_commit(txn_base(g->txn)));
     json_end(&w, '}');
     text_add_char(&body, '\n');
-    if (g->done.commit > 0)
-        stored_answer_number(r, "Tensord-Commit", g->done.commit);
     answer_text(r, 200, "application/json", &body);
 }
 

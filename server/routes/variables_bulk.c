@@ -127,7 +127,6 @@ static void answer_stored(http_request *r, const commit_result *done)
     json_end(&w, '}');
     text_add_char(&body, '\n');
     answer_text(r, 200, "application/json", &body);
-    stored_answer_number(r, "Tensord-Commit", done->commit);
 }
 
 bool variables_put(services *s, http_request *r, error *err)

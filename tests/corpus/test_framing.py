@@ -273,44 +273,6 @@ def continue_is_said(server):
         return code_of(read_answer(sock))
 
 
-def million_chunks(server):
-    """A body of one-byte chunks: Triton CVE-2025-23310 took stack for each."""
-    body = b'{"program": "1' + b" " * 1000000 + b'"}'
-    with server.connect(60) as sock:
-        sock.sendall(server.fill(b"POST /v1/eval HTTP/1.1\r\nHost: @H\r\nAuthorization: Bearer @T\r\n"
-                                 b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"))
-        sock.sendall(b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n")
-        return code_of(read_answer(sock))
-
-
-def slow_chunks(server):
-    """Chunks that come one by one, each in time, and never end."""
-    with server.connect() as sock:
-        start = time.monotonic()
-        sock.sendall(server.fill(b"POST /v1/eval HTTP/1.1\r\nHost: @H\r\nAuthorization: Bearer @T\r\n"
-                                 b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"))
-        try:
-            for _ in range(40):
-                sock.sendall(b"1\r\n \r\n")
-                time.sleep(0.1)
-        except ConnectionError:
-            pass
-        assert time.monotonic() - start < 4, "the server waited too long"
-        return code_of(read_answer(sock))
-
-
-def continue_is_said(server):
-    """A body that is welcome is asked for, and then read."""
-    body = b'{"program": "1"}'
-    with server.connect() as sock:
-        sock.sendall(server.fill(b"POST /v1/eval HTTP/1.1\r\nHost: @H\r\nAuthorization: Bearer @T\r\n"
-                                 b"Content-Type: application/json\r\nContent-Length: %d\r\n"
-                                 b"Expect: 100-continue\r\n\r\n" % len(body)))
-        assert sock.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
-        sock.sendall(body)
-        return code_of(read_answer(sock))
-
-
 def expect_continue(server):
     with server.connect() as sock:
         sock.sendall(server.fill(b"POST /nope HTTP/1.1\r\nHost: @H\r\nAuthorization: Bearer @T\r\n"
@@ -373,15 +335,6 @@ def check_health(server):
     answer = send(server, get(b"/healthz"))
     assert answer == (200, None), f"afterwards /healthz gave {answer}"
     assert server.process.poll() is None, "the server has ended"
-
-
-def texts():
-    """(name, bytes, what must come back, whether the client then ends) of each text of the corpus."""
-    for cases in corpus.read("framing", framing_forms).values():
-        for case in cases:
-            expected = CLOSE if case.status is None else (case.status, case.code)
-            late = {(408, "request-timeout")} if case.form == "cut" else set()  # or its end is seen first
-            yield str(case), case.request(), {expected} | late, case.form == "cut"
 
 
 def texts():

@@ -341,17 +341,10 @@ static bool try_one(const char *original, int *noticed)
     return ok;
 }
 
-static unsigned number(const char *variable, unsigned fallback)
-{
-    const char *given = getenv(variable);
-
-    return given != NULL ? (unsigned)strtoul(given, NULL, 10) : fallback;
-}
-
 int main(void)
 {
-    const unsigned seed = number("SEED", (unsigned)time(NULL)),
-                   mutations = number("MUTATIONS", MUTATIONS);
+    const unsigned seed = number_said("SEED", (unsigned)time(NULL)),
+                   mutations = number_said("MUTATIONS", MUTATIONS);
     char *originals[2];
     unsigned wrong = 0;
     int noticed = 0;

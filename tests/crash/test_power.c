@@ -262,16 +262,10 @@ static int cut_often(power *p, int cuts, bool stop_at_first)
     return faults;
 }
 
-static unsigned number(const char *variable, unsigned fallback)
-{
-    const char *given = getenv(variable);
-
-    return given != NULL ? (unsigned)strtoul(given, NULL, 10) : fallback;
-}
-
 int main(void)
 {
-    const unsigned seed = number("SEED", (unsigned)time(NULL)), cuts = number("STATES", STATES);
+    const unsigned seed = number_said("SEED", (unsigned)time(NULL)),
+                   cuts = number_said("STATES", STATES);
     char *path;
     power *p;
     int faults;

@@ -203,3 +203,36 @@ bool has_name(storage *s, const char *name)
     snapshot_unref(now);
     return found;
 }
+
+int place_set_up(void **state)
+{
+    place *p = calloc(1, sizeof *p);
+
+    p->path = scratch_new();
+    p->s = open_or_fail(p->path);
+    *state = p;
+    return 0;
+}
+
+int place_tear_down(void **state)
+{
+    place *p = *state;
+
+    storage_close(p->s);
+    scratch_remove(p->path);
+    free(p);
+    return 0;
+}
+
+void place_reopen(place *p)
+{
+    storage_close(p->s);
+    p->s = open_or_fail(p->path);
+}
+
+unsigned number_said(const char *variable, unsigned fallback)
+{
+    const char *given = getenv(variable);
+
+    return given != NULL ? (unsigned)strtoul(given, NULL, 10) : fallback;
+}

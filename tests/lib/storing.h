@@ -47,3 +47,16 @@ bool has_vector(storage *s, const char *name, int64_t n, double first);
 
 /* Whether there is such a name at present. */
 bool has_name(storage *s, const char *name);
+
+/* A storage of its own for each test, as cmocka's state. */
+typedef struct place {
+    char *path;
+    storage *s;
+} place;
+
+int place_set_up(void **state);
+int place_tear_down(void **state);
+void place_reopen(place *p);
+
+/* The number that a variable of the environment says, or the fallback. */
+unsigned number_said(const char *variable, unsigned fallback);

@@ -17,37 +17,6 @@
 
 enum { MIB = 1 << 20, PER_CHUNK = MIB / 8, CHUNKS = 8, LENGTH = CHUNKS * PER_CHUNK - 100 };
 
-typedef struct place {
-    char *path;
-    storage *s;
-} place;
-
-static int set_up(void **state)
-{
-    place *p = calloc(1, sizeof *p);
-
-    p->path = scratch_new();
-    p->s = open_or_fail(p->path);
-    *state = p;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    place *p = *state;
-
-    storage_close(p->s);
-    scratch_remove(p->path);
-    free(p);
-    return 0;
-}
-
-static void restart(place *p)
-{
-    storage_close(p->s);
-    p->s = open_or_fail(p->path);
-}
-
 /* ---- Changes -------------------------------------------------------------------------- */
 
 static bool append(storage *s, const char *name, int64_t n, double first, error *err)
@@ -123,7 +92,7 @@ static void it_is_what_was_put_also_after_a_restart(void **state)
         entry_file(snapshot_find(now, "x"), file);
         assert_string_equal(file, "");
         snapshot_unref(now);
-        restart(p);
+        place_reopen(p);
     }
 }
 
@@ -150,7 +119,7 @@ static void a_change_writes_the_chunks_it_touches(void **state)
     tensor_unref(&new);
     tensor_unref(&old);
     assert_true(slots_become(p, CHUNKS));
-    restart(p);
+    place_reopen(p);
     assert_true(slots_become(p, CHUNKS));
 }
 
@@ -163,7 +132,7 @@ static void it_grows_in_its_file(void **state)
     assert_true(append(p->s, "x", 100 + PER_CHUNK, LENGTH, &err));
     assert_true(has_vector(p->s, "x", LENGTH + 100 + PER_CHUNK, 0));
     assert_true(slots_become(p, CHUNKS + 1));
-    restart(p);
+    place_reopen(p);
     assert_true(has_vector(p->s, "x", LENGTH + 100 + PER_CHUNK, 0));
     assert_true(delete_name(p->s, "x", &err));
     assert_true(slots_become(p, 0));
@@ -285,7 +254,7 @@ static void a_tensor_may_outlive_the_storage(void **state)
     put_chunked(p->s, "x", LENGTH, 0);
     t = read_vector(p->s, "x");
     assert_true(patch_vector(p->s, "x", 0, LENGTH, 7, &err));
-    restart(p);
+    place_reopen(p);
     assert_true(has_vector(p->s, "x", LENGTH, 7));
     tensor_unref(&t);
 }
@@ -333,7 +302,7 @@ static void random_changes_agree_with_a_model(void **state)
             tensor_unref(&held);
         }
         if (round % 50 == 49)
-            restart(p);
+            place_reopen(p);
     }
     assert_true(slots_become(p, (length * 8 + MIB - 1) / MIB));
     free(model);
@@ -341,7 +310,7 @@ static void random_changes_agree_with_a_model(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, place_set_up, place_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(it_is_what_was_put_also_after_a_restart),
         TEST(a_change_writes_the_chunks_it_touches),

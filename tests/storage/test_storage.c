@@ -14,37 +14,6 @@
 
 enum { SMALL = 10, LARGE = 300000 }; /* elements: inline; a file of three chunks */
 
-typedef struct place {
-    char *path;
-    storage *s;
-} place;
-
-static int set_up(void **state)
-{
-    place *p = calloc(1, sizeof *p);
-
-    p->path = scratch_new();
-    p->s = open_or_fail(p->path);
-    *state = p;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    place *p = *state;
-
-    storage_close(p->s);
-    scratch_remove(p->path);
-    free(p);
-    return 0;
-}
-
-static void restart(place *p)
-{
-    storage_close(p->s);
-    p->s = open_or_fail(p->path);
-}
-
 static const entry *find(snapshot *n, const char *name)
 {
     const entry *e = snapshot_find(n, name);
@@ -65,7 +34,7 @@ static void a_value_is_there_after_commit_and_after_restart(void **state)
     for (int i = 0; i < 2; i++) {
         assert_true(has_vector(p->s, "small", SMALL, 1));
         assert_true(has_vector(p->s, "large", LARGE, 2));
-        restart(p);
+        place_reopen(p);
     }
     assert_int_equal(put_vector(p->s, "small", SMALL, 3, &err), 3);
     assert_true(has_vector(p->s, "small", SMALL, 3));
@@ -96,7 +65,7 @@ static void an_entry_says_what_was_stored(void **state)
 
     put_vector(p->s, "x", SMALL, 1, &err);
     put_vector(p->s, "x", LARGE, 1, &err);
-    restart(p);
+    place_reopen(p);
     now = storage_snapshot(p->s);
     e = find(now, "x");
     entry_shape(e, &shape);
@@ -130,7 +99,7 @@ static void the_form_can_be_asked_for(void **state)
     assert_true(txn_put_tensor(x, "u", &u, FORM_INLINE, &err));
     assert_true(txn_commit(x, &result, &err));
     txn_free(x);
-    restart(p);
+    place_reopen(p);
     now = storage_snapshot(p->s);
     assert_int_equal(entry_form(find(now, "t")), FORM_MEMMAP);
     assert_int_equal(entry_form(find(now, "u")), FORM_INLINE);
@@ -155,7 +124,7 @@ static void check_round_trip(place *p, const tensor *t, storage_form form)
     assert_true(txn_put_tensor(x, "t", t, form, &err));
     assert_true(txn_commit(x, &result, &err));
     txn_free(x);
-    restart(p);
+    place_reopen(p);
     now = storage_snapshot(p->s);
     assert_true(entry_tensor(p->s, find(now, "t"), &back, &err));
     snapshot_unref(now);
@@ -244,7 +213,7 @@ static void an_array_with_missing_bytes_is_refused(void **state)
     assert_false(incoming_finish(in, &err));
     assert_int_equal(err.kind, ERR_SIZE);
     incoming_free(in);
-    restart(p);
+    place_reopen(p);
     assert_int_equal(scratch_files(p->path, "arrays"), 0);
 }
 
@@ -295,7 +264,7 @@ static void graphs_are_texts_and_share_names_with_variables(void **state)
     assert_true(put_graph(p->s, "g", "{\"nodes\": 1}", &err));
     assert_int_equal(put_vector(p->s, "g", SMALL, 1, &err), -1);
     assert_int_equal(err.kind, ERR_NAME_KIND);
-    restart(p);
+    place_reopen(p);
     now = storage_snapshot(p->s);
     error_clear(&err);
     text = entry_text(p->s, find(now, "g"), &err);
@@ -341,10 +310,10 @@ static void attributes_stay_when_the_value_is_replaced(void **state)
     check_attributes(p->s, "x", "{}");
     assert_true(put_attributes(p->s, "x", "{\"unit\":\"m\"}", &err));
     put_vector(p->s, "x", LARGE, 2, &err);
-    restart(p);
+    place_reopen(p);
     check_attributes(p->s, "x", "{\"unit\":\"m\"}");
     assert_true(put_attributes(p->s, "x", "{\"unit\":\"km\"}", &err));
-    restart(p);
+    place_reopen(p);
     check_attributes(p->s, "x", "{\"unit\":\"km\"}");
     assert_true(has_vector(p->s, "x", LARGE, 2));
     now = storage_snapshot(p->s);
@@ -390,7 +359,7 @@ static void old_files_go_when_nobody_has_them(void **state)
         put_vector(p->s, "x", LARGE, i, &err);
     assert_true(scratch_files_become(p->path, "arrays", 1));
     assert_true(delete_name(p->s, "x", &err));
-    restart(p);
+    place_reopen(p);
     assert_int_equal(scratch_files(p->path, "arrays"), 0);
 }
 
@@ -405,7 +374,7 @@ static void lists_are_pages_in_order_of_names(void **state)
     for (size_t i = 0; i < 7; i++)
         put_vector(p->s, names[i], 1, 0, &err);
     put_graph(p->s, "aba", "{}", &err);
-    restart(p);
+    place_reopen(p);
     now = storage_snapshot(p->s);
     assert_int_equal(snapshot_list(now, ENTRY_VARIABLE, "a", "", found, 8), 4);
     assert_string_equal(found[0]->name, "a");
@@ -636,7 +605,7 @@ static void entity_tags_never_repeat(void **state)
 
     storage_etag(p->s, put_vector(p->s, "x", 1, 0, &err), before);
     delete_name(p->s, "x", &err);
-    restart(p);
+    place_reopen(p);
     storage_etag(p->s, put_vector(p->s, "x", 1, 0, &err), after);
     assert_string_not_equal(before, after);
     assert_int_equal(storage_etag_commit(p->s, after, strlen(after)), 3);
@@ -678,7 +647,7 @@ static void memory_is_forgotten_at_restart_with_what_was_there(void **state)
     assert_false(entry_is_volatile(find(now, "z")));
     snapshot_unref(now);
     assert_true(has_vector(p->s, "x", LARGE / 10, 2));
-    restart(p);
+    place_reopen(p);
     assert_false(has_name(p->s, "x"));
     assert_false(has_name(p->s, "y"));
     assert_true(has_vector(p->s, "z", LARGE / 10, 5));
@@ -691,7 +660,7 @@ static void process_survives_an_orderly_end(void **state)
 
     assert_true(put_with(p->s, DURABILITY_PROCESS, "x", 1));
     assert_true(put_with(p->s, DURABILITY_PROCESS, "x", 2));
-    restart(p);
+    place_reopen(p);
     assert_true(has_vector(p->s, "x", LARGE / 10, 2));
 }
 
@@ -728,7 +697,7 @@ static void what_is_hidden_is_kept_but_neither_listed_nor_counted(void **state)
         assert_true(is_vector(&t, LARGE, 3));
         tensor_unref(&t);
         snapshot_unref(now);
-        restart(p);
+        place_reopen(p);
     }
 }
 
@@ -763,7 +732,7 @@ static void a_receipt_tells_what_the_commit_did(void **state)
         assert_true(txn_commit(x, &done, &err));
         txn_free(x);
         tensor_unref(&t);
-        restart(p);
+        place_reopen(p);
         now = storage_snapshot(p->s);
         text = entry_text(p->s, find(now, ".r"), &err);
         snprintf(expected, sizeof expected, "%d a:%d b:%d", 2 + i, 1 + i, 2 + i);
@@ -791,7 +760,7 @@ static void a_receipt_of_what_was_refused_is_not_kept(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, place_set_up, place_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_value_is_there_after_commit_and_after_restart),
         TEST(the_log_of_the_index_is_begun_anew),

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs every test program and script and adds up what passed. usage: run.sh BUILD_DIRECTORY
-# C programs speak as cmocka does; scripts end with "N passed, N failed".
+# C programs speak as cmocka does; scripts end with "N passed, N failed". A script that says SKIPPED:
+# lacks what it tests with, which make deps does not bring; it is named, and counts for nothing.
 build=$1
 passed=0
 failed=0
@@ -19,6 +20,11 @@ run() {
     f=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p; s/^[0-9]* passed, \([0-9]*\) failed.*/\1/p' "$log" | awk '{n += $1} END {print n + 0}')
     if [ "$code" -ne 0 ] && [ "$f" -eq 0 ]; then
         f=1
+    fi
+    if [ "$code" -eq 0 ] && [ "$p" -eq 0 ] && [ "$f" -eq 0 ] && grep -q '^SKIPPED: ' "$log"; then
+        echo "skipped $name"
+        sed -n 's/^SKIPPED: /    /p' "$log"
+        return
     fi
     if [ "$code" -eq 0 ] && [ "$p" -eq 0 ]; then
         f=1

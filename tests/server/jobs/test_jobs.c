@@ -13,13 +13,13 @@
 #include "tests/lib/storing.h"
 
 /* A runner whose jobs do what their target says. */
-typedef struct place {
+typedef struct workshop {
     char *path;
     storage *s;
     jobs *js;
     jobs_options options;
     _Atomic int runs, let_go;
-} place;
+} workshop;
 
 static void say(void *context, const commit_result *done, text *to)
 {
@@ -27,7 +27,7 @@ static void say(void *context, const commit_result *done, text *to)
     text_addf(to, "said %s", job_asked(context)->target);
 }
 
-static bool wait_for_cancel(place *p, job *j, error *err)
+static bool wait_for_cancel(workshop *p, job *j, error *err)
 {
     while (*job_cancelled(j) == 0 && p->let_go == 0)
         usleep(1000);
@@ -36,7 +36,7 @@ static bool wait_for_cancel(place *p, job *j, error *err)
 
 static bool run(void *context, job *j, error *err)
 {
-    place *p = context;
+    workshop *p = context;
     const char *target = job_asked(j)->target;
     commit_result done;
     tensor result;
@@ -63,7 +63,7 @@ static void refuse(void *context, const job *j, const error *why, text *to)
     text_add(to, error_info_of(why->kind)->code);
 }
 
-static void open_jobs(place *p)
+static void open_jobs(workshop *p)
 {
     p->s = open_or_fail(p->path);
     p->options.storage = p->s;
@@ -72,7 +72,7 @@ static void open_jobs(place *p)
 
 static int set_up(void **state)
 {
-    place *p = calloc(1, sizeof *p);
+    workshop *p = calloc(1, sizeof *p);
 
     p->path = scratch_new();
     p->options = (jobs_options){.runner = {p, run, refuse},
@@ -85,7 +85,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static void shut(place *p)
+static void shut(workshop *p)
 {
     jobs_close(p->js);
     storage_close(p->s);
@@ -93,7 +93,7 @@ static void shut(place *p)
 
 static int tear_down(void **state)
 {
-    place *p = *state;
+    workshop *p = *state;
 
     shut(p);
     scratch_remove(p->path);
@@ -110,7 +110,7 @@ static bool commit(void *context, txn *x, error *err)
 }
 
 /* The id of a job that was submitted, in a buffer of the caller. */
-static bool submit_of(place *p, const char *owner, const char *target, bool again, char id[32],
+static bool submit_of(workshop *p, const char *owner, const char *target, bool again, char id[32],
                       error *err)
 {
     const job_header header = {"Accept", "application/json"};
@@ -124,12 +124,12 @@ static bool submit_of(place *p, const char *owner, const char *target, bool agai
     return true;
 }
 
-static bool submit(place *p, const char *target, bool again, char id[32], error *err)
+static bool submit(workshop *p, const char *target, bool again, char id[32], error *err)
 {
     return submit_of(p, "", target, again, id, err);
 }
 
-static job_status status_of(place *p, const char *id)
+static job_status status_of(workshop *p, const char *id)
 {
     job *j = jobs_find(p->js, id);
     job_status s;
@@ -141,14 +141,14 @@ static job_status status_of(place *p, const char *id)
 }
 
 /* Waits until the job has a state, for at most 10 s. */
-static bool becomes(place *p, const char *id, job_state state)
+static bool becomes(workshop *p, const char *id, job_state state)
 {
     for (int i = 0; i < 10000 && status_of(p, id).state != state; i++)
         usleep(1000);
     return status_of(p, id).state == state;
 }
 
-static bool answer_is(place *p, const char *id, const char *expected)
+static bool answer_is(workshop *p, const char *id, const char *expected)
 {
     error err = {0};
     job *j = jobs_find(p->js, id);
@@ -162,7 +162,7 @@ static bool answer_is(place *p, const char *id, const char *expected)
 
 static void a_job_is_done_and_its_answer_survives_a_restart(void **state)
 {
-    place *p = *state;
+    workshop *p = *state;
     error err = {0};
     char id[32];
     tensor t;
@@ -192,7 +192,7 @@ static void a_job_is_done_and_its_answer_survives_a_restart(void **state)
 
 static void what_fails_says_why(void **state)
 {
-    place *p = *state;
+    workshop *p = *state;
     error err = {0};
     char id[32];
 
@@ -207,7 +207,7 @@ static void what_fails_says_why(void **state)
 
 static void queued_and_running_jobs_are_cancelled(void **state)
 {
-    place *p = *state;
+    workshop *p = *state;
     error err = {0};
     char running[32], queued[32];
     job *j;
@@ -233,7 +233,7 @@ static void queued_and_running_jobs_are_cancelled(void **state)
 
 static void queued_jobs_run_after_a_restart(void **state)
 {
-    place *p = *state;
+    workshop *p = *state;
     error err = {0};
     char ids[3][32];
     job *found[8];
@@ -253,7 +253,7 @@ static void queued_jobs_run_after_a_restart(void **state)
 
 static void interrupted_jobs_run_again_or_fail_as_asked(void **state)
 {
-    place *p = *state;
+    workshop *p = *state;
     error err = {0};
     char again[32], once[32];
 
@@ -281,7 +281,7 @@ static void interrupted_jobs_run_again_or_fail_as_asked(void **state)
 
 static void there_is_a_limit_which_expired_jobs_do_not_count_for(void **state)
 {
-    place *p = *state;
+    workshop *p = *state;
     error err = {0};
     char id[32];
     job *j;
@@ -301,7 +301,7 @@ static void there_is_a_limit_which_expired_jobs_do_not_count_for(void **state)
 
 static void owners_have_quotas_and_lists_of_their_own(void **state)
 {
-    place *p = *state;
+    workshop *p = *state;
     error err = {0};
     char id[32];
     job *found[8];
@@ -327,7 +327,7 @@ static void owners_have_quotas_and_lists_of_their_own(void **state)
 
 static void answers_expire_and_jobs_are_forgotten(void **state)
 {
-    place *p = *state;
+    workshop *p = *state;
     error err = {0};
     bool was_expired = false;
     char id[32];

@@ -14,8 +14,10 @@ export TENSORD="$build/tensord" BUILD="$build"
 run() {
     name=$1
     shift
+    begun=$(date +%s)
     "$@" >"$log" 2>&1 </dev/null
     code=$?
+    took=$(($(date +%s) - begun))
     p=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p; s/^\([0-9]*\) passed, [0-9]* failed.*/\1/p' "$log" | awk '{n += $1} END {print n + 0}')
     f=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p; s/^[0-9]* passed, \([0-9]*\) failed.*/\1/p' "$log" | awk '{n += $1} END {print n + 0}')
     if [ "$code" -ne 0 ] && [ "$f" -eq 0 ]; then
@@ -36,7 +38,7 @@ run() {
         echo "--- $name failed (exit $code)"
         tail -n "${LINES_OF_LOG:-60}" "$log"
     else
-        echo "ok $name ($p)"
+        echo "ok $name ($p, $took s)"
         sed -n 's/^note: /    /p' "$log"
     fi
 }

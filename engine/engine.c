@@ -624,6 +624,36 @@ bool engine_run(const graph *g, const tensor *inputs, const engine_options *opti
     return ok;
 }
 
+prepared *engine_prepare(const graph *g, const engine_options *options)
+{
+    return prepared_get(g, options);
+}
+
+void engine_release(prepared *p)
+{
+    prepared_release(p);
+}
+
+bool engine_run_prepared(prepared *p, const tensor *inputs, const engine_options *options,
+                         budget *b, const stop_sign *stop, tensor *outputs, engine_stats *stats,
+                         error *err)
+{
+    evaluation e = {options, inputs, b, stop, stats, arena_new()};
+    bool ok;
+
+    *stats = (engine_stats){0};
+    stats->peak_bytes = b->used;
+    prepared_count_use(p);
+    ok = run_prepared(&e, p, outputs, err);
+    arena_free(e.arena);
+    return ok;
+}
+
+bool engine_number_counts(const tensor *t)
+{
+    return rules_name_number(t);
+}
+
 graph *engine_optimized(const graph *g, bool strict, rewrite_log *log, void *context, arena *a,
                         error *err)
 {

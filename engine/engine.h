@@ -60,6 +60,24 @@ engine_cache_figures engine_cache_count(void);
 bool engine_run(const graph *g, const tensor *inputs, const engine_options *options, budget *b,
                 const stop_sign *stop, tensor *outputs, engine_stats *stats, error *err);
 
+/* A graph that is evaluated again and again, rewritten and planned once. */
+typedef struct prepared prepared;
+
+/* g prepared, for the caller until engine_release; NULL where each evaluation has to plan anew:
+ * shapes that values decide, random draws, or no plans are kept. */
+prepared *engine_prepare(const graph *g, const engine_options *options);
+void engine_release(prepared *p);
+
+/* As engine_run for the graph that was prepared, with the same strict and optimize, no sinks and
+ * no dry run. */
+bool engine_run_prepared(prepared *p, const tensor *inputs, const engine_options *options,
+                         budget *b, const stop_sign *stop, tensor *outputs, engine_stats *stats,
+                         error *err);
+
+/* Whether more of a bare number counts than its type: with this one a graph may be rewritten in
+ * another way. */
+bool engine_number_counts(const tensor *t);
+
 /* g as it is planned, in a: definitions in place and optimised, for the types that are known
  * now. log, unless it is NULL, is told what was done. To be released like any graph. NULL
  * and an error of a definition otherwise. */

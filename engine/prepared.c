@@ -317,7 +317,8 @@ static bool key_of(const graph *g, const engine_options *options, text *key)
     return rewrite_graph_key(g, key) && key->length <= KEY_BYTES_MAX;
 }
 
-prepared *prepared_find(const graph *g, const engine_options *options)
+/* The one for g; made if it is not there, at once or when it is asked for again. */
+static prepared *find(const graph *g, const engine_options *options, bool at_once)
 {
     prepared *p = NULL;
     bool again = false;
@@ -332,11 +333,32 @@ prepared *prepared_find(const graph *g, const engine_options *options)
         pthread_mutex_lock(&lock);
         p = look_up(&key, hash, &again);
         pthread_mutex_unlock(&lock);
-        if (again)
+        if (p == NULL && (again || at_once))
             p = add_take(&key, hash, g, options);
     }
     text_clear(&key);
     return p;
+}
+
+prepared *prepared_find(const graph *g, const engine_options *options)
+{
+    return find(g, options, false);
+}
+
+prepared *prepared_get(const graph *g, const engine_options *options)
+{
+    return find(g, options, true);
+}
+
+void prepared_count_use(prepared *p)
+{
+    pthread_mutex_lock(&lock);
+    figures.hits++;
+    if (p != newest && (p->newer != NULL || p->older != NULL)) { /* it is listed still */
+        unlist(p);
+        list_first(p);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 void engine_cache_limit(int64_t bytes)

@@ -12,11 +12,13 @@
 #include "engine/engine.h"
 #include "engine/plan/plan.h"
 
-typedef struct prepared prepared;
-
 /* The prepared graph for g, held for the caller until prepared_release; NULL if there is none:
  * g is then rewritten and planned as if this module were not there. */
 prepared *prepared_find(const graph *g, const engine_options *options);
+/* The same, but made if it is not there yet; NULL if g cannot be kept. */
+prepared *prepared_get(const graph *g, const engine_options *options);
+/* Notes that p was used once more. */
+void prepared_count_use(prepared *p);
 void prepared_release(prepared *p);
 
 /* Borrowed while it is held. */

@@ -330,7 +330,17 @@ bool type_equal(const type *a, const type *b)
     return a->dtype == b->dtype && a->weak == b->weak && shape_equal(&a->shape, &b->shape);
 }
 
+/* Somebody would use the number if it were known before the graph runs. */
+static void note_wanted(graph *g)
+{
+    while (g->outer != NULL)
+        g = g->outer;
+    g->wants_numbers = true;
+}
+
 const tensor *value_constant(value v)
 {
+    if (v.node->op == &op_input && v.node->types[0].weak)
+        note_wanted(v.node->graph);
     return v.node->constant;
 }

@@ -69,6 +69,8 @@ struct graph {
     int node_limit;     /* of this graph; GRAPH_TOTAL times as many with all inner ones */
     int edges;          /* inputs of its nodes, at most GRAPH_EDGES times node_limit */
     int total;          /* of the outermost graph: its nodes and those of all in it */
+    bool wants_numbers; /* of the outermost graph: the constant of an input was asked for that is
+                           a bare number; built with the number, it might be another */
     bool gives_seeds;   /* to random draws in it that name none (graph_seed) */
     int64_t next_seed;
 };
@@ -133,7 +135,7 @@ const type *value_type(value v);
 bool value_equal(value a, value b);
 bool type_equal(const type *a, const type *b);
 
-/* The constant of a value, or NULL. */
+/* The constant of a value, or NULL. Of an input that is a bare number, notes that it was asked. */
 const tensor *value_constant(value v);
 
 /* ---- Sub-graphs ---------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/rewrite/rules.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,13 +116,6 @@ static void read_rule(rule *r)
     }
     fprintf(stderr, "tensord: the rule \"%s\" cannot be read: %s\n", r->pattern, err.detail);
     abort();
-}
-
-void rules_init(void)
-{
-    for (int i = 0; i < RULES; i++)
-        if (rules[i].op == NULL)
-            read_rule(&rules[i]);
 }
 
 graph *rule_instance(const rule *r, const rule_match *match, arena *a)
@@ -248,6 +242,46 @@ static bool same_number(const tensor *pattern, const tensor *t)
     double a, b;
 
     return number_of(pattern, &a) && number_of(t, &b) && memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* ---- The numbers of patterns ----------------------------------------------------------------- */
+
+enum { NUMBERS_MAX = 32 };
+
+static double numbers[NUMBERS_MAX];
+static int number_count;
+
+static void add_number(double x)
+{
+    for (int i = 0; i < number_count; i++)
+        if (numbers[i] == x)
+            return;
+    if (number_count == NUMBERS_MAX)
+        abort(); /* the rules name more than there is room for */
+    numbers[number_count++] = x;
+}
+
+/* Notes the numbers that a rule's pattern names. */
+static void add_numbers(const rule *r)
+{
+    const graph *g = r->from.node->graph;
+    double x;
+
+    for (int i = 0; i < g->count; i++)
+        if (g->nodes[i]->constant != NULL && number_of(g->nodes[i]->constant, &x))
+            add_number(x);
+}
+
+bool rules_name_number(const tensor *t)
+{
+    double x;
+
+    if (!number_of(t, &x))
+        return false;
+    for (int i = 0; i < number_count; i++) /* to the precision of the narrowest type */
+        if (fabs(numbers[i] - x) <= 0.01 * fabs(numbers[i]) + 1e-4)
+            return true;
+    return false;
 }
 
 static bool same_attr(const attr *a, const attr *b)
@@ -405,4 +439,16 @@ bool rule_matches(const rule *r, const node *n, const table *origins, rule_match
 
     memset(match, 0, sizeof *match);
     return call_matches(&m, r->from.node, n);
+}
+
+/* ---- At start ----------------------------------------------------------------------------------
+ */
+
+void rules_init(void)
+{
+    for (int i = 0; i < RULES; i++) {
+        if (rules[i].op == NULL)
+            read_rule(&rules[i]);
+        add_numbers(&rules[i]);
+    }
 }

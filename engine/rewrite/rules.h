@@ -66,5 +66,8 @@ graph *rule_instance(const rule *r, const rule_match *match, arena *a);
 /* Whether the rule is for a result of this type from these variables. */
 bool rule_takes(const rule *r, const type *result, const rule_match *match);
 
+/* Whether a pattern names a number that t, a bare number, is or may be rounded to. */
+bool rules_name_number(const tensor *t);
+
 /* Whether the rule may change rounding. */
 bool rule_is_close(const rule *r);

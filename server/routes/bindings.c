@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/nearest.h"
+#include "engine/engine.h"
 #include "server/routes/stored.h"
 
 void bindings_init_take(bindings *b, services *s, arena *a, txn *x, const wire_inputs *inputs,
@@ -34,7 +35,7 @@ void bindings_clear(bindings *b)
 /* Makes t, whose reference it takes over, an input of the graph. */
 static bool bind_take(bindings *b, graph *g, const char *name, tensor *t, value *result, error *err)
 {
-    const type type = {.dtype = t->dtype, .shape = t->shape};
+    const type type = {.dtype = t->dtype, .weak = t->weak, .shape = t->shape};
 
     *result = graph_input(g, name, &type, err);
     b->bound = arena_grow(b->arena, b->bound, b->count, &b->room, sizeof *b->bound);
@@ -42,13 +43,19 @@ static bool bind_take(bindings *b, graph *g, const char *name, tensor *t, value 
     return result->node != NULL;
 }
 
+bool bindings_fixed(const bindings *b, const tensor *t)
+{
+    return t->weak && (!b->types_only || engine_number_counts(t));
+}
+
 bool bindings_add(bindings *b, graph *g, const char *name, const tensor *t, value *result,
                   error *err)
 {
     tensor copy = *t;
 
-    if (t->weak) {
-        *result = graph_constant(g, t, err);
+    if (bindings_fixed(b, t)) { /* what is kept has bytes of its own */
+        *result = b->types_only ? graph_scalar(g, t->dtype, tensor_bytes(t), true, err)
+                                : graph_constant(g, t, err);
         return result->node != NULL;
     }
     tensor_ref(&copy);
@@ -68,6 +75,14 @@ static void keep(bindings *b, table *in, const char *name, value v)
 static bool may_read(const bindings *b, const char *name, error *err)
 {
     return !b->inputs_only || error_set(err, ERR_UNKNOWN_NAME, "'%s' is stored", name);
+}
+
+/* Remembers what was looked for, since it may be stored later. */
+static void note_missed(bindings *b, const char *name)
+{
+    b->missed =
+        arena_grow(b->arena, b->missed, b->missed_count, &b->missed_room, sizeof *b->missed);
+    b->missed[b->missed_count++] = arena_copy(b->arena, name, strlen(name));
 }
 
 static bool bind_entry(bindings *b, graph *g, const entry *e, value *result, error *err)
@@ -92,6 +107,8 @@ static bool bind_variable(bindings *b, graph *g, const char *name, value *result
     if (known != NULL)
         return true;
     e = b->note_reads ? txn_read(b->txn, name) : snapshot_find(txn_base(b->txn), name);
+    if (e == NULL)
+        note_missed(b, name);
     return e == NULL || e->kind != ENTRY_VARIABLE || bind_entry(b, g, e, result, err);
 }
 
@@ -154,8 +171,11 @@ static bool find_op(void *context, const char *name, const op_def **result, erro
 {
     bindings *b = context;
 
-    return (snapshot_find(txn_base(b->txn), name) == NULL || may_read(b, name, err)) &&
-           library_find(&b->library, name, result, err);
+    if (snapshot_find(txn_base(b->txn), name) == NULL)
+        note_missed(b, name);
+    else if (!may_read(b, name, err))
+        return false;
+    return library_find(&b->library, name, result, err);
 }
 
 lang_scope bindings_scope(bindings *b)

@@ -27,6 +27,7 @@ typedef struct bindings {
     bool feeds;       /* inputs go before stored variables in the calls of a graph, too: they
                          are those of all that is run */
     bool inputs_only; /* nothing is taken from storage: where it would be, an error */
+    bool types_only;  /* what is built is run with other inputs of these types, too */
     const wire_inputs *inputs;
     table by_name;   /* of inputs */
     table given;     /* names of inputs that the graph asked for -> values */
@@ -34,6 +35,8 @@ typedef struct bindings {
     library library;
     bound *bound; /* in the order of the graph's inputs */
     size_t count, room;
+    const char **missed; /* names looked for in storage that are not there */
+    size_t missed_count, missed_room;
 } bindings;
 
 /* What names stand for that a request has as inputs, or that x reads, which is taken over.
@@ -46,6 +49,9 @@ void bindings_clear(bindings *b);
 
 /* Whether a name is an input or a stored variable. */
 bool bindings_has(const bindings *b, const char *name);
+
+/* Whether t, a bare number, is a constant of what is built, rather than an input. */
+bool bindings_fixed(const bindings *b, const tensor *t);
 
 /* Makes a tensor, or bare number, a value of the graph. */
 bool bindings_add(bindings *b, graph *g, const char *name, const tensor *t, value *result,

@@ -97,7 +97,7 @@ void evaluation_tell(evaluation *e)
 
     text_clear(&o->rest);
     o->commit = e->writes && e->committed != NULL ? e->committed->commit : 0;
-    o->snapshot = snapshot_commit(txn_base(e->bindings.txn));
+    o->snapshot = snapshot_commit(e->base);
     if (o->dry_run) {
         json_begin(&json, NULL, '{');
         add_types(o, &json);

@@ -12,7 +12,7 @@ static bool add(evaluation *e, const char *name, value from, value to, error *er
     declaration kept = {.has_dtype = true, .has_shape = true, .dtype = t->dtype};
     table lengths;
 
-    table_init(&lengths, e->request->arena);
+    table_init(&lengths, e->arena);
     kept.shape.rank = t->shape.rank;
     for (int i = 0; i < t->shape.rank; i++)
         kept.shape.length[i] = LENGTH_UNKNOWN;
@@ -73,7 +73,7 @@ bool evaluation_find_givens(evaluation *e, error *err)
     const size_t count = e->asked.feeds.count + (givens != NULL ? wire_count(givens) : 0);
     value from, to;
 
-    e->replacements = arena_array(e->request->arena, count + 1, sizeof *e->replacements);
+    e->replacements = arena_array(e->arena, count + 1, sizeof *e->replacements);
     if (e->stored_name != NULL && !find_feeds(e, err))
         return false;
     for (const wire_value *v = givens != NULL ? wire_first(givens) : NULL; v != NULL;
@@ -99,9 +99,9 @@ bool evaluation_replace(evaluation *e, error *err)
     bool *needed = NULL;
 
     if (e->replacement_count > 0 || !all_bound(e)) {
-        needed = arena_array(e->request->arena, (size_t)whole->input_count + 1, sizeof *needed);
+        needed = arena_array(e->arena, (size_t)whole->input_count + 1, sizeof *needed);
         e->whole = e->graph;
-        e->graph = graph_new(e->request->arena, NULL);
+        e->graph = graph_new(e->arena, NULL);
         if (!graph_extract(whole, e->replacements, (int)e->replacement_count, e->graph, needed,
                            err))
             return e->stored_name != NULL && library_blame(e->stored_name, err);

@@ -142,8 +142,10 @@ static bool run(evaluation *e, error *err)
 
     if (!check_results(e, false, err))
         return false;
-    ok = engine_run(e->graph, e->tensors, &options, &body_of(r)->budget, &stop, values, &e->stats,
-                    err);
+    ok = e->kept != NULL
+             ? engine_run_prepared(evaluation_prepared(e), e->tensors, &options, e->budget, &stop,
+                                   values, &e->stats, err)
+             : engine_run(e->graph, e->tensors, &options, e->budget, &stop, values, &e->stats, err);
     http_spent(r, PHASE_PLAN, e->stats.plan_us);
     http_spent(r, PHASE_RUN, e->stats.run_us + 1);
     if (ok)
@@ -161,6 +163,10 @@ static void release(evaluation *e)
     evaluation_drop_taken(e);
     for (int i = 0; e->values != NULL && i < e->graph->output_count; i++)
         tensor_unref(&e->values[i]);
+    if (e->kept != NULL) {
+        evaluation_give_back(e);
+        return;
+    }
     graph_release(e->graph);
     if (e->whole != NULL)
         graph_release(e->whole);
@@ -173,29 +179,44 @@ bool evaluation_writes(const evaluation *e)
            e->asked.delete.count > 0;
 }
 
+void evaluation_begin(evaluation *e)
+{
+    http_request *r = e->request;
+
+    e->graph = graph_new(e->arena, NULL);
+    bindings_init_take(&e->bindings, e->services, e->arena,
+                       stored_txn(e->services, r, e->durability),
+                       e->stored_name != NULL ? &e->asked.feeds : &e->asked.inputs,
+                       e->asked.isolation == WIRE_SERIALIZABLE && e->writes, e->budget);
+    e->bindings.feeds = e->stored_name != NULL;
+    e->bindings.inputs_only = r->trying;
+    e->base = txn_base(e->bindings.txn);
+}
+
+bool evaluation_build(evaluation *e, error *err)
+{
+    return build(e, err) && evaluation_find_givens(e, err) && evaluation_select(e, err) &&
+           evaluation_replace(e, err);
+}
+
 /* One try. What the request says is read already. */
 static bool evaluate(evaluation *e, error *err)
 {
     static const durability levels[] = {[WIRE_DISK] = DURABILITY_DISK,
                                         [WIRE_PROCESS] = DURABILITY_PROCESS,
                                         [WIRE_MEMORY] = DURABILITY_MEMORY};
-    http_request *r = e->request;
     bool ok;
 
-    e->graph = graph_new(r->arena, NULL);
+    e->arena = e->request->arena;
+    e->budget = &body_of(e->request)->budget;
     e->writes = evaluation_writes(e);
     e->durability = levels[e->asked.durability];
     if (e->job != NULL)
         run_progress_restart(job_progress(e->job));
-    bindings_init_take(&e->bindings, e->services, r->arena,
-                       stored_txn(e->services, r, e->durability),
-                       e->stored_name != NULL ? &e->asked.feeds : &e->asked.inputs,
-                       e->asked.isolation == WIRE_SERIALIZABLE && e->writes, &body_of(r)->budget);
-    e->bindings.feeds = e->stored_name != NULL;
-    e->bindings.inputs_only = r->trying;
-    ok = (!e->writes || auth_check_scope(route_caller(r), SCOPE_WRITE, err)) && build(e, err) &&
-         evaluation_find_givens(e, err) && evaluation_select(e, err) &&
-         evaluation_replace(e, err) && run(e, err) && evaluation_store(e, err) &&
+    if (!evaluation_take_kept(e))
+        evaluation_begin(e);
+    ok = (!e->writes || auth_check_scope(route_caller(e->request), SCOPE_WRITE, err)) &&
+         (e->kept != NULL || evaluation_build(e, err)) && run(e, err) && evaluation_store(e, err) &&
          evaluation_answer(e, err);
     release(e);
     return ok;

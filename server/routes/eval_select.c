@@ -29,7 +29,7 @@ static bool select_named(evaluation *e, const wire_names *names, const char *mem
 
 static void set_results(evaluation *e, int count, bool is_list)
 {
-    e->gives.results = arena_array(e->request->arena, (size_t)count + 1, sizeof *e->gives.results);
+    e->gives.results = arena_array(e->arena, (size_t)count + 1, sizeof *e->gives.results);
     e->gives.result_count = count;
     e->gives.result_is_list = is_list;
 }
@@ -53,8 +53,8 @@ static bool select_results(evaluation *e, error *err)
 
     if (!source_results(&e->source, &count, &values, &names, &is_list, err))
         return false;
-    e->gives.named = arena_array(e->request->arena, (size_t)count + e->asked.outputs.count + 1,
-                                 sizeof *e->gives.named);
+    e->gives.named =
+        arena_array(e->arena, (size_t)count + e->asked.outputs.count + 1, sizeof *e->gives.named);
     set_results(e, count, is_list);
     for (int i = 0; i < count; i++) {
         e->gives.results[i] = want(e, values[i]);
@@ -71,7 +71,7 @@ static bool select_fetches(evaluation *e, error *err)
     const wire_names *names = &e->asked.fetches;
     const int count = (int)names->count;
 
-    e->gives.named = arena_array(e->request->arena, names->count + 1, sizeof *e->gives.named);
+    e->gives.named = arena_array(e->arena, names->count + 1, sizeof *e->gives.named);
     if (!select_named(e, names, "fetches", err))
         return false;
     set_results(e, count, count > 1);
@@ -84,7 +84,7 @@ static void select_printed(evaluation *e)
 {
     const lang_program *p = &e->source.program;
 
-    e->printed = arena_array(e->request->arena, (size_t)p->printed_count + 1, sizeof *e->printed);
+    e->printed = arena_array(e->arena, (size_t)p->printed_count + 1, sizeof *e->printed);
     for (int i = 0; i < p->printed_count; i++)
         e->printed[i] = p->printed[i].style == LANG_LITERAL ? -1 : want(e, p->printed[i].value);
 }
@@ -97,7 +97,7 @@ static void note_types(evaluation *e)
     o->named_alone = e->stored_name != NULL && o->named_count > 0;
     o->dry_run = e->asked.dry_run;
     o->tensor_count = e->graph->output_count;
-    o->tensors = arena_array(e->request->arena, (size_t)o->tensor_count + 1, sizeof *o->tensors);
+    o->tensors = arena_array(e->arena, (size_t)o->tensor_count + 1, sizeof *o->tensors);
     for (int i = 0; i < o->tensor_count; i++) {
         const type *t = value_type(e->graph->outputs[i]);
 

@@ -9,6 +9,9 @@
  *   store    one transaction, a job's answer included          eval_store.c
  *   answer   in the format that was negotiated                 eval_answer.c, outcome.c
  *
+ * A small program that comes again with other numbers is built and planned once, and
+ * kept: eval_kept.c.
+ *
  * Every value that is wanted is an output of the graph; here they are known by their
  * index among those. */
 #pragma once
@@ -26,14 +29,20 @@ typedef struct taking {
     incoming *incoming; /* NULL: it is a tensor after all */
 } taking;
 
+typedef struct kept kept;
+
 typedef struct evaluation {
     services *services;
     http_request *request;
+    arena *arena;   /* of the graph and what is found out about it */
+    budget *budget; /* pays for constants */
+    kept *kept;     /* what the graph is borrowed from; NULL: it was built */
     wire_format format;
     int64_t started_us;
     wire_request asked;
     const char *stored_name; /* of the graph that is run; NULL: the request says it all */
     wire_request says;       /* what is evaluated: asked, or what the stored graph says */
+    const snapshot *base;    /* what is stored, to this evaluation */
     bindings bindings;
     lang_scope scope;
     graph *graph;
@@ -62,6 +71,19 @@ bool evaluation_writes(const evaluation *e);
 /* Does what is asked, whose request is read, and answers. While the connection's thread is
  * trying, that is only what is small and reads nothing that is stored. */
 bool evaluation_perform(const evaluation *asked, error *err);
+
+/* An empty graph, and the bindings. */
+void evaluation_begin(evaluation *e);
+
+/* Builds the program over the bindings, selects what is wanted of it and finds what it is run
+ * with. */
+bool evaluation_build(evaluation *e, error *err);
+
+/* Takes the graph from what is kept of the program, with what it is run with; false if it is to
+ * be built. What was taken is given back by evaluation_give_back. */
+bool evaluation_take_kept(evaluation *e);
+prepared *evaluation_prepared(const evaluation *e);
+void evaluation_give_back(evaluation *e);
 
 /* Finds what the request gives in the place of values that the text computes. */
 bool evaluation_find_givens(evaluation *e, error *err);

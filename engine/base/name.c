@@ -64,35 +64,55 @@ size_t name_scan(const char *text, size_t length)
     return at;
 }
 
-const char *name_normalise(arena *a, const char *bytes, size_t length, error *err)
+/* Whether it is in normal form already: letters, digits and _ of ASCII. */
+static bool is_plain(const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!((bytes[i] >= 'a' && bytes[i] <= 'z') || (bytes[i] >= 'A' && bytes[i] <= 'Z') ||
+              (bytes[i] >= '0' && bytes[i] <= '9') || bytes[i] == '_'))
+            return false;
+    return true;
+}
+
+/* The normal form, to be freed; NULL if there is none, since it is no UTF-8. */
+static char *normal_form(const char *bytes, size_t length)
 {
     const utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
     utf8proc_uint8_t *normal = NULL;
+
+    if (is_plain(bytes, length))
+        return strndup(bytes, length);
+    return utf8proc_map((const utf8proc_uint8_t *)bytes, (utf8proc_ssize_t)length, &normal,
+                        options) < 0
+               ? NULL
+               : (char *)normal;
+}
+
+const char *name_normalise(arena *a, const char *bytes, size_t length, error *err)
+{
     const char *name = NULL;
+    char *normal = NULL;
 
     if (memchr(bytes, '\0', length) != NULL)
         error_set(err, ERR_NAME, "a name has no zero byte");
     else if (length == 0 || length > 4 * NAME_BYTES ||
-             utf8proc_map((const utf8proc_uint8_t *)bytes, (utf8proc_ssize_t)length, &normal,
-                          options) < 0)
+             (normal = normal_form(bytes, length)) == NULL)
         error_set(err, ERR_NAME, "a name is 1 to %d bytes of UTF-8, this has %zu", NAME_BYTES,
                   length);
-    else if (strlen((char *)normal) > NAME_BYTES)
-        error_set_limit(err, ERR_NAME, NAME_BYTES, (int64_t)strlen((char *)normal),
-                        "a name has at most %d bytes, this has %zu", NAME_BYTES,
-                        strlen((char *)normal));
-    else if (name_scan((char *)normal, strlen((char *)normal)) != strlen((char *)normal))
+    else if (strlen(normal) > NAME_BYTES)
+        error_set_limit(err, ERR_NAME, NAME_BYTES, (int64_t)strlen(normal),
+                        "a name has at most %d bytes, this has %zu", NAME_BYTES, strlen(normal));
+    else if (name_scan(normal, strlen(normal)) != strlen(normal))
         error_set(err, ERR_NAME,
                   "'%.128s' is not a name: a letter or _ first, then letters, digits and _",
-                  (char *)normal);
-    else if (name_is_keyword((char *)normal, strlen((char *)normal)))
-        error_set(err, ERR_NAME, "'%s' is a word of the language and cannot be a name",
-                  (char *)normal);
-    else if (is_among((char *)normal, strlen((char *)normal), dtype_names,
+                  normal);
+    else if (name_is_keyword(normal, strlen(normal)))
+        error_set(err, ERR_NAME, "'%s' is a word of the language and cannot be a name", normal);
+    else if (is_among(normal, strlen(normal), dtype_names,
                       sizeof dtype_names / sizeof *dtype_names))
-        error_set(err, ERR_NAME, "'%s' is an element type and cannot be a name", (char *)normal);
+        error_set(err, ERR_NAME, "'%s' is an element type and cannot be a name", normal);
     else
-        name = arena_copy(a, (char *)normal, strlen((char *)normal));
+        name = arena_copy(a, normal, strlen(normal));
     free(normal);
     return name;
 }

@@ -12,6 +12,9 @@
 
 #include "engine/base/number.h"
 
+/* A text that is large grows by less. */
+enum { ROOM_MIN = 128, ROOM_LARGE = 1 << 16 };
+
 void text_init(text *t)
 {
     *t = (text){.bytes = (char *)""};
@@ -44,7 +47,7 @@ char *text_reserve(text *t, size_t n)
     size_t need = t->length + n + 1;
 
     if (need > t->room) {
-        size_t room = need < 64 ? 64 : need + need / 2;
+        size_t room = need < ROOM_MIN ? ROOM_MIN : need < ROOM_LARGE ? 2 * need : need + need / 2;
         char *bytes = realloc(t->room > 0 ? t->bytes : NULL, room);
 
         if (bytes == NULL)
@@ -139,12 +142,16 @@ static void add_json_ascii(text *t, char c)
         text_add_char(t, c);
 }
 
+/* Whether a character stands in a JSON string as it is. */
+static const bool plain_characters[256] = {
+    [' ' ... '!'] = true, ['#' ... '['] = true, [']' ... '~'] = true};
+
 /* How many characters from p on stand in a JSON string as they are. */
 static size_t count_plain(const utf8proc_uint8_t *p)
 {
     size_t n = 0;
 
-    while (p[n] >= 0x20 && p[n] < 0x7f && p[n] != '"' && p[n] != '\\')
+    while (plain_characters[p[n]])
         n++;
     return n;
 }
@@ -159,7 +166,8 @@ void text_add_json(text *t, const char *string)
         utf8proc_int32_t c;
         utf8proc_ssize_t n;
 
-        text_add_bytes(t, (const char *)p, plain);
+        memcpy(text_reserve(t, plain + 1), p, plain); /* and the last quote */
+        t->length += plain;
         p += plain;
         if (*p == '\0')
             break;

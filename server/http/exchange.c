@@ -165,7 +165,7 @@ void http_pairs_add(http_pairs *pairs, arena *a, const char *name, const char *v
 const char *http_header(const http_request *r, const char *name)
 {
     for (size_t i = 0; i < r->headers.count; i++)
-        if (strcasecmp(r->headers.items[i].name, name) == 0)
+        if (http_same_name(r->headers.items[i].name, name))
             return r->headers.items[i].value;
     return NULL;
 }
@@ -274,7 +274,7 @@ void answer_header(http_request *r, const char *name, const char *value)
 
     value = arena_copy(r->arena, value, strlen(value));
     for (size_t i = 0; i < headers->count; i++) {
-        if (strcasecmp(headers->items[i].name, name) == 0) {
+        if (http_same_name(headers->items[i].name, name)) {
             headers->items[i].value = value;
             return;
         }

@@ -17,7 +17,7 @@ static const char *const single[] = {"Host",           "Content-Length",   "Tran
 static const char *find(const http_pairs *pairs, const char *name)
 {
     for (size_t i = 0; i < pairs->count; i++)
-        if (strcasecmp(pairs->items[i].name, name) == 0)
+        if (http_same_name(pairs->items[i].name, name))
             return pairs->items[i].value;
     return NULL;
 }
@@ -27,7 +27,7 @@ static size_t count(const http_pairs *pairs, const char *name)
     size_t n = 0;
 
     for (size_t i = 0; i < pairs->count; i++)
-        n += strcasecmp(pairs->items[i].name, name) == 0;
+        n += http_same_name(pairs->items[i].name, name);
     return n;
 }
 

@@ -33,6 +33,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <strings.h>
 #include <sys/types.h>
 
 #include "engine/base/arena.h"
@@ -99,6 +100,12 @@ typedef struct http_request {
      * returns false, with or without an error, having changed nothing. It is asked again then. */
     bool trying;
 } http_request;
+
+/* Whether two names of headers are the same, in any case. Most differ in their first letter. */
+static inline bool http_same_name(const char *a, const char *b)
+{
+    return ((a[0] ^ b[0]) & 0x5f) == 0 && strcasecmp(a, b) == 0;
+}
 
 /* The value of a header, its name in any case; of a query parameter, decoded.
  * NULL if there is none. */

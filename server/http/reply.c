@@ -74,7 +74,7 @@ void reply_add_raw(text *to, const char *request_id, const error *err)
 static const char *find_header(const answer *a, const char *name)
 {
     for (size_t i = 0; i < a->headers.count; i++)
-        if (strcasecmp(a->headers.items[i].name, name) == 0)
+        if (http_same_name(a->headers.items[i].name, name))
             return a->headers.items[i].value;
     return NULL;
 }

@@ -11,6 +11,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/name.h"
 #include "engine/base/nearest.h"
+#include "engine/base/number.h"
 
 enum { NEAREST_NAMES_MAX = 20000, PAGE = 256, LIMIT_USUAL = 100, LIMIT_MAX = 1000 };
 
@@ -195,9 +196,9 @@ void stored_answer_etag(services *s, http_request *r, const entry *e, const char
 
 void stored_answer_number(http_request *r, const char *header, int64_t number)
 {
-    char text[24];
+    char text[NUMBER_TEXT_MAX + 1];
 
-    snprintf(text, sizeof text, "%" PRId64, number);
+    *number_print_i64(text, number) = '\0';
     answer_header(r, header, text);
 }
 

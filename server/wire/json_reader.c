@@ -43,8 +43,7 @@ struct json_reader {
     size_t arena_before; /* bytes of the arena that others took */
     wire_document document;
     wire_value *root;
-    frame frames[WIRE_DEPTH_MAX];
-    int depth;
+    int depth; /* of frames */
     expected expected;
     token token;
     context item;    /* the context of the value being read */
@@ -58,14 +57,16 @@ struct json_reader {
     base64 base64;
     size_t offset, data_bytes; /* of the body so far; of them in tensor data */
     size_t values;
+    frame frames[WIRE_DEPTH_MAX]; /* not cleared before they are used */
 };
 
 json_reader *json_reader_new(held *h, budget *b, wire_document document)
 {
-    json_reader *r = calloc(1, sizeof *r);
+    json_reader *r = malloc(sizeof *r);
 
     if (r == NULL)
         abort();
+    memset(r, 0, offsetof(json_reader, frames));
     r->held = h;
     r->arena_before = arena_bytes(h->arena);
     r->document = document;

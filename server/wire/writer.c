@@ -39,10 +39,11 @@ struct wire_writer {
 
 wire_writer *wire_writer_new(wire_format format)
 {
-    wire_writer *w = calloc(1, sizeof *w);
+    wire_writer *w = malloc(sizeof *w);
 
     if (w == NULL)
         abort();
+    memset(w, 0, offsetof(wire_writer, stage));
     w->format = format;
     npz_writer_init(&w->npz);
     return w;
@@ -116,9 +117,13 @@ static void add_tensor_object(wire_writer *w, const tensor *t)
 {
     text *head = text_part(w);
 
-    text_addf(head, "{\"dtype\":\"%s\",\"shape\":[", dtype_name(t->dtype));
-    for (int i = 0; i < t->shape.rank; i++)
-        text_addf(head, "%s%lld", i > 0 ? "," : "", (long long)t->shape.length[i]);
+    text_add(head, "{\"dtype\":\"");
+    text_add(head, dtype_name(t->dtype));
+    text_add(head, "\",\"shape\":[");
+    for (int i = 0; i < t->shape.rank; i++) {
+        text_add(head, i > 0 ? "," : "");
+        text_add_int(head, t->shape.length[i]);
+    }
     text_add(head, "],\"data\":");
     add_tensor_part(w, NUMBERS, t);
     text_add(text_part(w), "}");

@@ -3,7 +3,7 @@
 
 The operations are those of /v1/ops: each belongs to a family whose members are alike, has a program
 here, or is one that computes nothing; a new operation that is none of these fails the test. A program
-that ends before its time has come is given more to do. Bounds are wide, for busy machines.
+that ends before its time has come is given more to do. Bounds are wide, for busy machines. Runs alone.
 """
 import http.client
 import json

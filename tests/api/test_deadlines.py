@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluations end soon after their time, whatever they do; bodies broken off end at once.
 
-How soon is printed; the bounds here are wide, for machines that do other things as well.
+How soon is printed; the bounds here are wide, for machines that do other things as well. Runs alone.
 """
 import os
 import socket

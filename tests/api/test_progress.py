@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far a job says it is: never back, and at half time about half.
 
-A machine that does other things as well may spoil one look, so each program has five."""
+A machine that does other things as well may spoil one look, so each program has five. Runs alone."""
 import json
 import os
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small evaluations are answered by the connection's thread: no worker need be free. What is
-not small, or touches what is stored, waits for a worker."""
+not small, or touches what is stored, waits for a worker. Runs alone."""
 import http.client
 import json
 import os

@@ -5,6 +5,8 @@
 A mutant is a source file of storage/ in which some text is replaced; everything else is the program
 as it is. A text that is not there any more fails the test, so that a mutant cannot rot.
 
+They are not built with the sanitizers: what is tested is test_power, not the storage.
+
     test_mutants.py [NAME ..]"""
 import os
 import subprocess
@@ -60,7 +62,7 @@ def build(name, file, changes, report):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path + ".c", "w") as f:
         f.write(text)
-    made = subprocess.run(["make", "-s", path] + (["SAN=1"] if BUILD.endswith("-san") else []), capture_output=True, text=True)
+    made = subprocess.run(["make", "-s", path], capture_output=True, text=True)
     return path if report.check(made.returncode == 0, f"{name}: {made.stderr[-2000:]}") else None
 
 
@@ -77,6 +79,9 @@ def is_caught(path):
 
 
 def main():
+    if BUILD.endswith("-san"):
+        print("SKIPPED: mutants are built without the sanitizers")
+        return 0
     report = Report()
     names = sys.argv[1:] or list(MUTANTS)
     caught = 0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building, rewriting and planning take time in proportion to the nodes. */
+/* Building, rewriting and planning take time in proportion to the nodes. Runs alone. */
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,6 +17,7 @@ DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"
           "float16", "float32", "float64", "complex64", "complex128"]
 SHAPES = [(), (1,), (7,), (0,), (3, 4), (2, 0, 3), (2, 3, 4, 5), (1000, 3)]
 passed = failed = 0
+tool = subprocess.Popen([TOOL], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def check(ok, what):
@@ -27,8 +28,12 @@ def check(ok, what):
 
 
 def convert(source, target, body):
-    run = subprocess.run([TOOL, source, target], input=body, capture_output=True)
-    return run.stdout if run.returncode == 0 else run.stderr.decode()
+    """The body in another format; a text that says why if it is refused."""
+    tool.stdin.write(b"%s %s %d\n" % (source.encode(), target.encode(), len(body)) + body)
+    tool.stdin.flush()
+    verdict, size = tool.stdout.readline().split()
+    answer = tool.stdout.read(int(size))
+    return answer if verdict == b"ok" else answer.decode()
 
 
 def random_array(rng, dtype, shape):
@@ -139,6 +144,8 @@ def main():
     check_npz(rng)
     check_json(rng)
     check_refusals()
+    tool.stdin.close()
+    check(tool.wait() == 0, "the tool ends well")
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 

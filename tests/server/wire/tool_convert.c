@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* convert -- passes a body through wire, for tests in other languages.
+/* convert -- passes bodies through wire, for tests in other languages.
  *
- *     convert IN OUT < body > answer
- *
- * IN and OUT are json, npy, npz or (OUT only) raw, csv. npz holds several tensors,
- * the others one, which is called x in npz. A body that is refused gives its code
- * and detail on stderr and the exit status 1. */
+ * Reads questions until standard input ends: a line "IN OUT BYTES", then the body. IN and OUT are
+ * json, npy, npz or (OUT only) raw, csv. npz holds several tensors, the others one, which is called
+ * x in npz. Each is answered by a line "ok BYTES" and the new body, or "refused BYTES" and code and
+ * detail of what was wrong. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/wire/wire.h"
+
+enum { PIECE = 4093 };
 
 static wire_format format_of(const char *name)
 {
@@ -23,21 +24,25 @@ static wire_format format_of(const char *name)
     exit(2);
 }
 
-static bool read_all(wire_reader *r, error *err)
+/* Feeds the n bytes of the body, all of which are taken from standard input in any case. */
+static bool read_body(wire_reader *r, size_t n, error *err)
 {
-    char piece[4093];
-    size_t n;
+    char piece[PIECE];
+    bool ok = r != NULL;
 
-    while ((n = fread(piece, 1, sizeof piece, stdin)) > 0)
-        if (!wire_reader_feed(r, piece, n, err))
-            return false;
-    return wire_reader_end(r, err);
+    for (size_t part; n > 0; n -= part) {
+        part = n < PIECE ? n : PIECE;
+        if (fread(piece, 1, part, stdin) != part)
+            exit(2);
+        ok = ok && wire_reader_feed(r, piece, part, err);
+    }
+    return ok && wire_reader_end(r, err);
 }
 
-static void write_all(const wire_value *root, wire_format format)
+static void add_body(const wire_value *root, wire_format format, text *to)
 {
     wire_writer *w = wire_writer_new(format);
-    char piece[4093];
+    char piece[PIECE];
     size_t n;
 
     if (wire_type_of(root) == WIRE_TENSOR)
@@ -45,31 +50,41 @@ static void write_all(const wire_value *root, wire_format format)
     for (const wire_value *m = wire_first(root); m != NULL; m = wire_next(m))
         wire_writer_tensor(w, wire_key(m), wire_tensor(m));
     while ((n = wire_writer_read(w, piece, sizeof piece)) > 0)
-        fwrite(piece, 1, n, stdout);
+        text_add_bytes(to, piece, n);
     wire_writer_free(w);
 }
 
-int main(int argc, char **argv)
+static void convert(wire_format in, wire_format out, size_t n)
 {
-    const wire_format in = argc == 3 ? format_of(argv[1]) : WIRE_FORMATS;
     const wire_reader_options o = {.format = in,
                                    .document =
                                        in == WIRE_NPZ ? WIRE_TENSORS_BODY : WIRE_TENSOR_BODY,
                                    .length = -1};
     arena *a = arena_new();
     error err = {0};
-    wire_reader *r;
-    bool ok;
+    wire_reader *r = wire_reader_new(a, NULL, &o, &err);
+    const bool ok = read_body(r, n, &err);
+    text answer;
 
-    if (argc != 3)
-        return 2;
-    r = wire_reader_new(a, NULL, &o, &err);
-    ok = r != NULL && read_all(r, &err);
+    text_init(&answer);
     if (ok)
-        write_all(wire_reader_root(r), format_of(argv[2]));
+        add_body(wire_reader_root(r), out, &answer);
     else
-        fprintf(stderr, "%s: %s\n", error_info_of(err.kind)->code, err.detail);
+        text_addf(&answer, "%s: %s\n", error_info_of(err.kind)->code, err.detail);
+    printf("%s %zu\n", ok ? "ok" : "refused", answer.length);
+    fwrite(answer.bytes, 1, answer.length, stdout);
+    fflush(stdout);
+    text_clear(&answer);
     wire_reader_free(r);
     arena_free(a);
-    return ok ? 0 : 1;
+}
+
+int main(void)
+{
+    char in[8], out[8];
+    size_t n;
+
+    while (scanf("%7s %7s %zu", in, out, &n) == 3 && getchar() == '\n')
+        convert(format_of(in), format_of(out), n);
+    return 0;
 }

@@ -93,7 +93,7 @@ static char *level(const counter *c, int k)
 
 static void counter_init(counter *c, const tile_fold *f, char *levels, int64_t width)
 {
-    *c = (counter){f, levels, width, (size_t)width * dtype_size(f->folded), 0};
+    *c = (counter){f, levels, width, (size_t)width * f->size, 0};
 }
 
 /* Where the next block's result is to be put before counter_carry. */
@@ -202,10 +202,10 @@ static void store_result(const machine *m, int k, char *values, int64_t n, int64
     char *out = m->output[p->stored_count + k] + (size_t)at * dtype_size(f->result);
 
     if (folded_count(p) == 0 && f->reduce->start == START_ZERO)
-        memset(values, 0, (size_t)padded * dtype_size(f->folded));
+        memset(values, 0, (size_t)padded * f->size);
     for (int64_t i = 0; i < padded; i += LANES) {
         char block[LANES * ELEMENT];
-        char *part = values + (size_t)i * dtype_size(f->folded);
+        char *part = values + (size_t)i * f->size;
         const void *one[TILE_INPUTS] = {part};
         const int64_t left = n - i < LANES ? n - i : LANES;
 
@@ -219,34 +219,24 @@ static void store_result(const machine *m, int k, char *values, int64_t n, int64
 
 /* ---- By rows ------------------------------------------------------------------------------- */
 
-/* Folds n elements of the tile into lanes, asking for lines to come in between. */
-static void fold_lanes(worker *w, const tile_fold *f, int64_t n, char *partial)
+/* Folds n elements of the tile from `from`, asking for lines to come: line by line as they are
+ * read if there is one run of them, else some in between. */
+static void fold_tile(worker *w, int k, int64_t from, int64_t n)
 {
-    const int64_t size = (int64_t)dtype_size(f->folded), part = FOLD_PART / size;
-    const char *value = w->operand[f->value];
+    const tile_fold *f = &w->program->folds[k];
+    const int64_t size = (int64_t)f->size;
+    const char *value = (const char *)w->operand[f->value] + from * size;
+    const char *next = take_ahead(w->ahead, n * size);
+    const int64_t part = next != NULL ? n : FOLD_PART / size;
 
     for (int64_t i = 0; i < n; i += part) {
-        ask_ahead(w->ahead);
-        f->reduce->fold.lanes[f->folded]((size_t)(n - i < part ? n - i : part), partial,
-                                         value + i * size);
+        const char *x = value + i * size;
+
+        if (next == NULL)
+            ask_ahead(w->ahead);
+        f->reduce->fold.lanes[f->folded]((size_t)(n - i < part ? n - i : part), w->levels[k], x,
+                                         next != NULL ? next : x);
     }
-}
-
-/* Folds the n elements of the tile, padded with what changes nothing. */
-static void fold_tile(worker *w, int k, int64_t n, int64_t padded)
-{
-    const tile_program *p = w->program;
-    const tile_fold *f = &p->folds[k];
-    const size_t size = dtype_size(f->folded);
-
-    if (padded != n) { /* what pads a leaf in place is in its spare then */
-        char *value = w->operand[f->value];
-
-        memcpy(value + (size_t)n * size, w->machine->start[k], (size_t)(padded - n) * size);
-        if (f->value < p->leaf_count)
-            w->filled[f->value] = false;
-    }
-    fold_lanes(w, f, padded, w->levels[k]);
 }
 
 /* Folds n elements from `at` of the run at which the leaves point, each fold into its result.
@@ -256,18 +246,16 @@ static void fold_block(worker *w, int64_t at, int64_t n, int64_t out, char *cons
     const tile_program *p = w->program;
 
     for (int k = 0; k < p->fold_count; k++) {
-        const size_t size = dtype_size(p->folds[k].folded);
+        const size_t size = p->folds[k].size;
 
         memset(results[k], 0, LANES * size); /* lanes behind the one that counts */
         memcpy(w->levels[k], w->machine->start[k], REDUCE_LANES * size);
     }
-    for (int64_t done = 0, part; done < n; done += part) {
-        const int64_t left = n - done < p->tile ? n - done : p->tile;
-
-        part = left > REDUCE_LANES ? left / REDUCE_LANES * REDUCE_LANES : left;
-        worker_tile(w, at + done, part, out + done, REDUCE_LANES);
+    for (int64_t done = 0, part, back; done < n; done += part) {
+        part = worker_cut(w, done, n - done, &back);
+        worker_tile(w, at + done - back, part + back, out + done - back);
         for (int k = 0; k < p->fold_count; k++)
-            fold_tile(w, k, part, (part + REDUCE_LANES - 1) / REDUCE_LANES * REDUCE_LANES);
+            fold_tile(w, k, back, part);
     }
     for (int k = 0; k < p->fold_count; k++)
         p->folds[k].reduce->fold.fold[p->folds[k].folded](w->levels[k], results[k]);
@@ -302,7 +290,7 @@ static void fold_rows(worker *w, const fold_cut *c, int64_t result, int64_t segm
     }
     for (int k = 0; k < p->fold_count; k++)
         counter_init(&counted[k], &p->folds[k],
-                     w->levels[k] + (size_t)REDUCE_LANES * dtype_size(p->folds[k].folded), LANES);
+                     w->levels[k] + (size_t)REDUCE_LANES * p->folds[k].size, LANES);
     for (int64_t b = first; b < end; b++) {
         const int64_t run = b / per_run, at = b % per_run * FOLD_BLOCK;
 
@@ -325,7 +313,7 @@ static void fold_rows(worker *w, const fold_cut *c, int64_t result, int64_t segm
 /* Folds the n elements of the tile into as many results, asking for lines in between. */
 static void fold_row(worker *w, const tile_fold *f, int64_t n, char *results)
 {
-    const int64_t size = (int64_t)dtype_size(f->folded), part = FOLD_PART / size;
+    const int64_t size = (int64_t)f->size, part = FOLD_PART / size;
     const char *value = w->operand[f->value];
 
     for (int64_t i = 0; i < n; i += part) {
@@ -341,7 +329,6 @@ static void fold_row(worker *w, const tile_fold *f, int64_t n, char *results)
 typedef struct panel {
     int64_t at, n;   /* columns */
     int64_t row_set; /* which results: the index along the kept axes but the last */
-    int64_t lanes;   /* that operands are padded to */
 } panel;
 
 static panel panel_of(const tile_program *p, int64_t result)
@@ -349,11 +336,8 @@ static panel panel_of(const tile_program *p, int64_t result)
     const int64_t length = p->length[p->rank - 1];
     const int64_t panels = (length + p->tile - 1) / p->tile, at = result % panels * p->tile;
 
-    /* Nothing but adding and comparing is the same without padding. */
-    return (panel){.at = at,
-                   .n = length - at < p->tile ? length - at : p->tile,
-                   .row_set = result / panels,
-                   .lanes = p->instruction_count == 0 ? 1 : LANES};
+    return (panel){
+        .at = at, .n = length - at < p->tile ? length - at : p->tile, .row_set = result / panels};
 }
 
 /* Folds rows [from, end) of a panel, each fold into its block. */
@@ -362,12 +346,12 @@ static void fold_panel_rows(worker *w, const panel *c, int64_t from, int64_t end
 {
     const tile_program *p = w->program;
     const int last = p->rank - 1;
-    const int64_t padded = (c->n + c->lanes - 1) / c->lanes * c->lanes;
+    const int64_t padded = worker_padded(p, c->n);
 
     for (int64_t row = from; row < end; row++) {
         worker_seek(w, c->row_set, 0, p->kept - 1, false);
         worker_seek(w, row, p->kept - 1, last, true);
-        worker_tile(w, c->at, c->n, row * p->length[last] + c->at, c->lanes);
+        worker_tile(w, c->at, c->n, row * p->length[last] + c->at);
         for (int k = 0; k < p->fold_count; k++)
             fold_row(w, &p->folds[k], padded, blocks[k]);
     }
@@ -429,7 +413,7 @@ static char *shared_part(const machine *m, int k, int64_t pair)
 
     for (int i = 0; i < k; i++)
         parts += tile_parts_bytes(p, &p->folds[i]);
-    return parts + (size_t)(pair * pair_width(p)) * dtype_size(p->folds[k].folded);
+    return parts + (size_t)(pair * pair_width(p)) * p->folds[k].size;
 }
 
 /* Results of one element each that wait to be stored, LANES at a time. */
@@ -448,7 +432,7 @@ static void store_waiting(const machine *m, int k, waiting *r)
 
 static void let_wait(const machine *m, int k, waiting *r, int64_t result, const char *total)
 {
-    const size_t size = dtype_size(m->program->folds[k].folded);
+    const size_t size = m->program->folds[k].size;
 
     if (r->count == 0) {
         memset(r->values, 0, sizeof r->values);
@@ -466,7 +450,7 @@ static void keep_result(machine *m, int k, const fold_cut *c, int64_t pair, char
     int64_t n, at = result_place(p, pair / c->segments, &n);
 
     if (c->segments > 1)
-        memcpy(shared_part(m, k, pair), total, (size_t)n * dtype_size(p->folds[k].folded));
+        memcpy(shared_part(m, k, pair), total, (size_t)n * p->folds[k].size);
     else if (p->columns)
         store_result(m, k, total, n, at);
     else
@@ -523,8 +507,7 @@ static void finish_result(worker *w, int k, const fold_cut *c, int64_t result)
         char *next = counter_next(&counted);
 
         memset(next, 0, counted.bytes);
-        memcpy(next, shared_part(m, k, result * c->segments + s),
-               (size_t)n * dtype_size(f->folded));
+        memcpy(next, shared_part(m, k, result * c->segments + s), (size_t)n * f->size);
         counter_carry(&counted);
     }
     store_result(m, k, counter_total(&counted), n, at);

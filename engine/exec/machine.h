@@ -72,6 +72,16 @@ static inline void ask_ahead(ahead *a)
     }
 }
 
+/* Where the lines begin, for a kernel that asks for them while it reads as many bytes; NULL if they
+ * are several ranges, or to be spread over a block of rows. */
+static inline const char *take_ahead(ahead *a, int64_t bytes)
+{
+    if (a->far || a->count != 1 || a->end[0] - a->next[0] != bytes)
+        return NULL;
+    a->count = 0;
+    return a->next[0];
+}
+
 typedef struct worker {
     machine *machine;
     ahead *ahead; /* of its band, or its own */
@@ -90,10 +100,17 @@ void worker_init(worker *w, machine *m, int lane);
  * number `row`; add: keeps what other axes contributed. */
 void worker_seek(worker *w, int64_t row, int from, int to, bool add);
 
+/* Elements that a tile of n is padded to. Nothing but adding and comparing is the same without. */
+int64_t worker_padded(const tile_program *p, int64_t n);
+
+/* How many elements of a run the next tile is for, where `done` are done and `left` are left. One
+ * that would need padding at the end begins so many elements before, which are made twice; where
+ * that cannot be, what fills no lanes comes alone, and all before it needs no padding. */
+int64_t worker_cut(const worker *w, int64_t done, int64_t left, int64_t *back);
+
 /* Runs the instructions for n elements from `at` along the tile axis (or the flat run).
- * out: element of the stored outputs where they go. Operands are padded to a multiple of
- * `lanes`. */
-void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes);
+ * out: element of the stored outputs where they go. */
+void worker_tile(worker *w, int64_t at, int64_t n, int64_t out);
 
 /* Runs the part of an elementwise program that is the rows [from, to) of all of them. */
 void worker_rows(worker *w, int64_t rows, int64_t from, int64_t to);

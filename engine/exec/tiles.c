@@ -5,6 +5,7 @@
 #include "engine/exec/machine.h"
 #include "engine/exec/pool.h"
 #include "engine/kernels/stream.h"
+#include "engine/kernels/target.h"
 #include "engine/tensor/resident.h"
 
 /* Instructions that storing past the caches counts for: it leaves time to ask for lines. */
@@ -34,6 +35,7 @@ bool stop_asked(const stop_sign *stop, error *err)
 
 /* ---- Gathering --------------------------------------------------------------------- */
 
+/* n elements that lie step elements apart, side by side; n copies of one. */
 #define GATHER(size, T)                                                                            \
     static void gather_##size(void *to, const void *from, int64_t n, int64_t step)                 \
     {                                                                                              \
@@ -42,6 +44,15 @@ bool stop_asked(const stop_sign *stop, error *err)
                                                                                                    \
         for (int64_t i = 0; i < n; i++)                                                            \
             out[i] = x[i * step];                                                                  \
+    }                                                                                              \
+                                                                                                   \
+    CPU_LEVELS static void spread_##size(void *to, const void *from, int64_t n)                    \
+    {                                                                                              \
+        const T x = *(const T *)from;                                                              \
+        T *out = to;                                                                               \
+                                                                                                   \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            out[i] = x;                                                                            \
     }
 GATHER(1, uint8_t)
 GATHER(2, uint16_t)
@@ -49,37 +60,14 @@ GATHER(4, uint32_t)
 GATHER(8, uint64_t)
 GATHER(16, double _Complex)
 
-/* n elements of a size that lie step elements apart, side by side. */
-static void gather(size_t size, void *to, const void *from, int64_t n, int64_t step)
-{
-    switch (size) {
-    case 1:
-        gather_1(to, from, n, step);
-        break;
-    case 2:
-        gather_2(to, from, n, step);
-        break;
-    case 4:
-        gather_4(to, from, n, step);
-        break;
-    case 8:
-        gather_8(to, from, n, step);
-        break;
-    default:
-        gather_16(to, from, n, step);
-    }
-}
+typedef void gather_fn(void *to, const void *from, int64_t n, int64_t step);
+typedef void spread_fn(void *to, const void *from, int64_t n);
 
-/* n copies of one element, n a multiple of LANES. */
-static void spread(size_t size, char *to, const void *from, int64_t n)
-{
-    const size_t all = (size_t)n * size;
-    size_t done = LANES * size;
-
-    gather(size, to, from, LANES, 0);
-    for (; done < all; done *= 2)
-        memcpy(to + done, to, done < all - done ? done : all - done);
-}
+/* By the size of an element. */
+static gather_fn *const gather[] = {
+    [1] = gather_1, [2] = gather_2, [4] = gather_4, [8] = gather_8, [16] = gather_16};
+static spread_fn *const spread[] = {
+    [1] = spread_1, [2] = spread_2, [4] = spread_4, [8] = spread_8, [16] = spread_16};
 
 /* Elements of a flat run from `at`, through all its axes. */
 static void gather_flat(const tile_program *p, const tile_leaf *l, const char *base, char *to,
@@ -96,7 +84,7 @@ static void gather_flat(const tile_program *p, const tile_leaf *l, const char *b
     while (n > 0) {
         const int64_t left = p->length[last] - index[last], part = n < left ? n : left;
 
-        gather(l->size, to, base + offset * (int64_t)l->size, part, l->steps[last]);
+        gather[l->size](to, base + offset * (int64_t)l->size, part, l->steps[last]);
         to += (size_t)part * l->size;
         n -= part;
         offset -= index[last] * l->steps[last];
@@ -183,15 +171,15 @@ static void load_leaf(worker *w, int k, int64_t at, int64_t n, int64_t padded)
         break;
     case LEAF_FIXED:
         if (!w->filled[k])
-            spread(l->size, w->spare[k], base, used_of_tile(p));
+            spread[l->size](w->spare[k], base, used_of_tile(p));
         w->filled[k] = true;
         return;
     case LEAF_STRIDED:
         if (p->flat)
             gather_flat(p, l, base, w->spare[k], at, n);
         else
-            gather(l->size, w->spare[k], base + at * l->steps[p->rank - 1] * (int64_t)l->size, n,
-                   l->steps[p->rank - 1]);
+            gather[l->size](w->spare[k], base + at * l->steps[p->rank - 1] * (int64_t)l->size, n,
+                            l->steps[p->rank - 1]);
     }
     memset(w->spare[k] + (size_t)n * l->size, 0, (size_t)(padded - n) * l->size);
 }
@@ -273,10 +261,25 @@ static void store_outputs(worker *w, int64_t n, int64_t out)
     }
 }
 
-void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
+int64_t worker_padded(const tile_program *p, int64_t n)
+{
+    return p->instruction_count == 0 ? n : (n + LANES - 1) / LANES * LANES;
+}
+
+int64_t worker_cut(const worker *w, int64_t done, int64_t left, int64_t *back)
 {
     const tile_program *p = w->program;
-    const int64_t padded = (n + lanes - 1) / lanes * lanes;
+    const int64_t n = left < p->tile ? left : p->tile, more = worker_padded(p, n) - n;
+    const int64_t whole = n - n % (p->fold_count > 0 ? REDUCE_LANES : LANES);
+
+    *back = more <= done && !p->overwrites ? more : 0;
+    return more == *back || whole == 0 ? n : whole;
+}
+
+void worker_tile(worker *w, int64_t at, int64_t n, int64_t out)
+{
+    const tile_program *p = w->program;
+    const int64_t padded = worker_padded(p, n);
     const int first_output = p->leaf_count + p->register_count;
 
     resident_check(); /* elements that are far apart are each on pages of their own */
@@ -299,15 +302,12 @@ void worker_tile(worker *w, int64_t at, int64_t n, int64_t out, int64_t lanes)
 
 /* ---- Elementwise tasks ------------------------------------------------------------------- */
 
-/* What fills no lanes at the end comes alone, so that the rest needs no padding. */
 static void run_tiles(worker *w, int64_t from, int64_t to, int64_t out)
 {
-    const int64_t tile = w->program->tile, whole = from + (to - from) / LANES * LANES;
-
-    for (int64_t at = from; at < whole; at += tile)
-        worker_tile(w, at, whole - at < tile ? whole - at : tile, out + at, LANES);
-    if (whole < to)
-        worker_tile(w, whole, to - whole, out + whole, LANES);
+    for (int64_t at = from, n, back; at < to; at += n) {
+        n = worker_cut(w, at - from, to - at, &back);
+        worker_tile(w, at - back, n + back, out + at - back);
+    }
 }
 
 static int64_t size_of_space(const tile_program *p, int from, int to)

@@ -42,8 +42,9 @@ kernel_fn *kernel_round(dtype half);
 /* Folding elements with an associative operation, by the type computed in. */
 typedef struct fold_def {
     kernel_fn *combine[DT_COUNT]; /* element by element: partial results of columns */
-    /* Folds n elements, a multiple of REDUCE_LANES, into REDUCE_LANES partial results. */
-    void (*lanes[DT_COUNT])(size_t n, void *partial, const void *in);
+    /* Folds n elements, any number, into REDUCE_LANES partial results, asking for as many bytes
+     * from `next` on. */
+    void (*lanes[DT_COUNT])(size_t n, void *partial, const void *in, const char *next);
     /* Combines the partial results into one, in a fixed tree. */
     void (*fold[DT_COUNT])(const void *partial, void *out);
 } fold_def;

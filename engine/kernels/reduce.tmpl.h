@@ -6,15 +6,22 @@
  * cut, as long as the cuts are multiples of REDUCE_LANES. */
 
 #define REDUCE(name)                                                                               \
-    CPU_LEVELS void JOIN(lanes_##name, SUFFIX)(size_t n, void *partial, const void *in)            \
+    CPU_LEVELS void JOIN(lanes_##name, SUFFIX)(size_t n, void *partial, const void *in,            \
+                                               const char *next)                                   \
     {                                                                                              \
         T lane[REDUCE_LANES];                                                                      \
         const T *x = in;                                                                           \
+        size_t i = 0;                                                                              \
                                                                                                    \
         memcpy(lane, partial, sizeof lane);                                                        \
-        for (size_t i = 0; i < n; i += REDUCE_LANES)                                               \
+        for (; i + REDUCE_LANES <= n; i += REDUCE_LANES, next += sizeof lane) {                    \
+            for (size_t k = 0; k < sizeof lane; k += CACHE_LINE)                                   \
+                prefetch_line(next + k);                                                           \
             for (size_t k = 0; k < REDUCE_LANES; k++)                                              \
                 lane[k] = OF(name##_element)(lane[k], x[i + k]);                                   \
+        }                                                                                          \
+        for (size_t k = 0; i + k < n; k++)                                                         \
+            lane[k] = OF(name##_element)(lane[k], x[i + k]);                                       \
         memcpy(partial, lane, sizeof lane);                                                        \
     }                                                                                              \
                                                                                                    \

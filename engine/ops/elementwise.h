@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/kernels/kernels.h"
+#include "engine/kernels/stream.h"
 #include "engine/kernels/target.h"
 #include "engine/kernels/vecmath.h"
 
@@ -36,10 +37,10 @@
 
 /* The operations that reductions fold with (see reduce.tmpl.h). */
 #define FOLDS(id, suffix)                                                                          \
-    void lanes_add_##suffix(size_t, void *, const void *);                                         \
-    void lanes_multiply_##suffix(size_t, void *, const void *);                                    \
-    void lanes_maximum_##suffix(size_t, void *, const void *);                                     \
-    void lanes_minimum_##suffix(size_t, void *, const void *);                                     \
+    void lanes_add_##suffix(size_t, void *, const void *, const char *);                           \
+    void lanes_multiply_##suffix(size_t, void *, const void *, const char *);                      \
+    void lanes_maximum_##suffix(size_t, void *, const void *, const char *);                       \
+    void lanes_minimum_##suffix(size_t, void *, const void *, const char *);                       \
     void fold_add_##suffix(const void *, void *);                                                  \
     void fold_multiply_##suffix(const void *, void *);                                             \
     void fold_maximum_##suffix(const void *, void *);                                              \

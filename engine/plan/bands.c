@@ -7,7 +7,7 @@
 
 enum {
     BAND_STEPS = 16,
-    BLOCK_BYTES = 64 << 10, /* of a block of rows, what the widest step reads and writes */
+    BLOCK_BYTES = 32 << 10, /* of a block of rows, what the widest step reads and writes */
     ROW_BYTES = 256 << 10   /* of one row, at most */
 };
 
@@ -223,6 +223,7 @@ static void settle_programs(const finder *f, band *b)
         tile_program *p = f->plan->steps[i].tiles;
         const int64_t width = space_size(p) / f->rows;
 
+        p->tile *= 2; /* what it reads is near */
         for (int k = 0; k < p->output_count; k++)
             p->outputs[k].streams = false;
         times += (width + p->tile - 1) / p->tile * asks_of_tile(p);

@@ -328,20 +328,20 @@ int64_t tile_fold_parts(const tile_program *p, int64_t n)
     int64_t parts = 0;
 
     for (int i = 0; i < p->fold_count; i++)
-        parts += (n * (int64_t)dtype_size(p->folds[i].folded) + FOLD_PART - 1) / FOLD_PART;
+        parts += (n * (int64_t)p->folds[i].size + FOLD_PART - 1) / FOLD_PART;
     return parts;
 }
 
 size_t tile_total_bytes(const tile_program *p, const tile_fold *f)
 {
-    return (size_t)(p->columns ? p->tile : LANES) * dtype_size(f->folded);
+    return (size_t)(p->columns ? p->tile : LANES) * f->size;
 }
 
 size_t tile_fold_bytes(const tile_program *p, const tile_fold *f)
 {
     const fold_cut c = tile_fold_cut(p);
     const size_t levels = levels_for(c.segments > FOLD_SEGMENT ? c.segments : FOLD_SEGMENT);
-    const size_t lanes = p->columns ? 0 : REDUCE_LANES * dtype_size(f->folded);
+    const size_t lanes = p->columns ? 0 : REDUCE_LANES * f->size;
 
     return lanes + (levels + 1) * tile_total_bytes(p, f);
 }
@@ -352,8 +352,7 @@ size_t tile_parts_bytes(const tile_program *p, const tile_fold *f)
 
     if (c.segments == 1)
         return 0;
-    return (size_t)(c.results * c.segments) * (p->columns ? (size_t)p->tile : 1) *
-           dtype_size(f->folded);
+    return (size_t)(c.results * c.segments) * (p->columns ? (size_t)p->tile : 1) * f->size;
 }
 
 /* A register for each leaf (gathered, or padded at the end), register and stored output, and

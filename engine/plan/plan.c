@@ -409,7 +409,7 @@ static bool is_only_leaf(const tile_program *t, int leaf)
 /* Lets a step write its one output over an input that dies with it. */
 static void reuse_in_place(plan *pl, int at)
 {
-    const tile_program *t = pl->steps[at].tiles;
+    tile_program *t = pl->steps[at].tiles;
     slot *out;
 
     if (t == NULL || t->fold_count > 0 || t->output_count != 1)
@@ -424,6 +424,7 @@ static void reuse_in_place(plan *pl, int at)
             !walks_densely(t, &t->leaves[i]) || !is_only_leaf(t, i))
             continue;
         pl->steps[at].over = in->value;
+        t->overwrites = true;
         b->last_step = pl->buffers[out->index].last_step;
         pl->buffers[out->index].last_step = -1; /* never made */
         out->index = in->index;

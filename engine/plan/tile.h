@@ -72,15 +72,17 @@ typedef struct tile_fold {
     const reduce_def *reduce;
     dtype folded; /* the type folded in (a computed type) */
     dtype result; /* the type stored */
+    size_t size;  /* of an element folded, bytes */
     int value;    /* the operand that is folded */
 } tile_fold;
 
 typedef struct tile_program {
     int rank; /* of the loops, at least 1 */
     int64_t *length;
-    int kept;     /* the first axes; without a reduction all of them */
-    int64_t tile; /* elements in a tile, a multiple of REDUCE_LANES */
-    bool flat;    /* one loop over all elements: the tile axis is too short for tiles */
+    int kept;        /* the first axes; without a reduction all of them */
+    int64_t tile;    /* elements in a tile, a multiple of REDUCE_LANES */
+    bool flat;       /* one loop over all elements: the tile axis is too short for tiles */
+    bool overwrites; /* its output lies where a leaf lay: no element may be made twice */
 
     /* Operands are numbered: leaves, then registers, then what is stored element by element:
      * the first outputs. The others are the results of the folds. */

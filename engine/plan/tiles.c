@@ -349,8 +349,11 @@ static void emit_fold(builder *b, const node *n)
 
     planner_set_layout(b->planner, (value){(node *)n, 0}, l);
     b->results[b->fold_count] = (tile_output){.slot = l->slot, .size = dtype_size(result)};
-    b->folds[b->fold_count++] = (tile_fold){
-        .reduce = n->op->reduce, .folded = computed(result), .result = result, .value = v.operand};
+    b->folds[b->fold_count++] = (tile_fold){.reduce = n->op->reduce,
+                                            .folded = computed(result),
+                                            .result = result,
+                                            .size = dtype_size(computed(result)),
+                                            .value = v.operand};
 }
 
 bool tiles_of_group(planner *p, const node *root, error *err)

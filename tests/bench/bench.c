@@ -132,7 +132,7 @@ static int threads(void)
 static double run_hand(void)
 {
     static hand_work work;
-    const shape *s = &now.row->inputs[0], *out = &now.result.shape;
+    const shape *s = &now.inputs[0].value.shape, *out = &now.result.shape;
     int64_t start;
 
     work = (hand_work){.out = tensor_bytes(&now.result),

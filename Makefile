@@ -43,17 +43,17 @@ FUZZ_TARGETS ?= $(shell sed -n 's/^TARGET(\([a-z]*\),.*/\1/p' tests/fuzz/targets
 
 all: $(OUT)/tensord
 
-# The engine is built for speed: vectorised, no errno from maths functions,
-# integers that wrap, and the same bits on every machine (no fused multiply-add
+# The engine is built for speed: vectorised, no errno from maths functions, no
+# flags of the processor that anyone looks at, integers that wrap, and the same bits on every machine (no fused multiply-add
 # behind our back).
-$(OUT)/engine/%.o: CFLAGS += -O3 -fno-math-errno -ffp-contract=off -fwrapv
+$(OUT)/engine/%.o: CFLAGS += -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv
 
 ifndef FUZZ
 $(OUT)/tests/%.o: CFLAGS += -Wno-stack-usage
 endif
 
 # The limit is built as the engine is.
-$(OUT)/tests/bench/hand.c.o: CFLAGS += -O3 -fno-math-errno -ffp-contract=off
+$(OUT)/tests/bench/hand.c.o: CFLAGS += -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off
 $(OUT)/tests/bench/bench: $(OUT)/tests/bench/hand.c.o
 
 $(OUT)/%.c.o: %.c

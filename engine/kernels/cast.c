@@ -148,7 +148,7 @@ CPU_LEVELS static void round_f16(size_t n, void *result, const void *const in[])
     float *out = result;
 
     for (size_t i = 0; i < n; i++)
-        out[i] = f32_of_f16(f16_of_f32(x[i]));
+        out[i] = f32_rounded_to_f16(x[i]);
 }
 
 CPU_LEVELS static void round_bf16(size_t n, void *result, const void *const in[])

@@ -3,7 +3,8 @@
  * A template: no include guard. The includer defines T (a complex type), R (the
  * type of its parts), PARTS(re, im), which makes one of the other, and OF(name).
  * Products are the plain formula, quotients Smith's (CACM 5, 1962, 435). Order is
- * lexicographic: real parts first, then imaginary ones. */
+ * lexicographic: real parts first, then imaginary ones. Without branches, so that loops
+ * vectorise. */
 
 ALWAYS_INLINE
 R OF(re)(T x)
@@ -20,13 +21,13 @@ R OF(im)(T x)
 ALWAYS_INLINE
 bool OF(is_nan)(T x)
 {
-    return OF(re)(x) != OF(re)(x) || OF(im)(x) != OF(im)(x);
+    return (OF(re)(x) != OF(re)(x)) | (OF(im)(x) != OF(im)(x));
 }
 
 ALWAYS_INLINE
 bool OF(truth)(T x)
 {
-    return OF(re)(x) != 0 || OF(im)(x) != 0;
+    return (OF(re)(x) != 0) | (OF(im)(x) != 0);
 }
 
 ALWAYS_INLINE
@@ -40,54 +41,60 @@ ALWAYS_INLINE
 T OF(divide)(T x, T y)
 {
     const R a = OF(re)(x), b = OF(im)(x), c = OF(re)(y), d = OF(im)(y);
+    const bool upright = fabs(c) < fabs(d);
+    const R large = upright ? d : c, small = upright ? c : d;
+    const R ratio = small / large, scale = (R)1 / (large + small * ratio);
+    const R re = upright ? a * ratio + b : a + b * ratio;
+    const R im = upright ? b * ratio - a : b - a * ratio;
+    const bool by_zero = (c == 0) & (d == 0);
 
-    if (fabs(c) >= fabs(d)) {
-        if (c == 0 && d == 0)
-            return PARTS(a / fabs(c), b / fabs(c));
-        const R ratio = d / c, scale = (R)1 / (c + d * ratio);
-        return PARTS((a + b * ratio) * scale, (b - a * ratio) * scale);
-    }
-    const R ratio = c / d, scale = (R)1 / (c * ratio + d);
-    return PARTS((a * ratio + b) * scale, (b * ratio - a) * scale);
+    return PARTS(by_zero ? a * (R)INFINITY : re * scale, by_zero ? b * (R)INFINITY : im * scale);
 }
 
 /* Real parts decide unless an imaginary part is NaN; equal ones leave it to those. */
 ALWAYS_INLINE
 bool OF(less)(T x, T y)
 {
-    return (OF(re)(x) < OF(re)(y) && OF(im)(x) == OF(im)(x) && OF(im)(y) == OF(im)(y)) ||
-           (OF(re)(x) == OF(re)(y) && OF(im)(x) < OF(im)(y));
+    return ((OF(re)(x) < OF(re)(y)) & (OF(im)(x) == OF(im)(x)) & (OF(im)(y) == OF(im)(y))) |
+           ((OF(re)(x) == OF(re)(y)) & (OF(im)(x) < OF(im)(y)));
 }
 
 ALWAYS_INLINE
 bool OF(less_equal)(T x, T y)
 {
-    return (OF(re)(x) < OF(re)(y) && OF(im)(x) == OF(im)(x) && OF(im)(y) == OF(im)(y)) ||
-           (OF(re)(x) == OF(re)(y) && OF(im)(x) <= OF(im)(y));
+    return ((OF(re)(x) < OF(re)(y)) & (OF(im)(x) == OF(im)(x)) & (OF(im)(y) == OF(im)(y))) |
+           ((OF(re)(x) == OF(re)(y)) & (OF(im)(x) <= OF(im)(y)));
+}
+
+/* Part by part, which makes vector code. */
+ALWAYS_INLINE
+T OF(choose)(bool first, T x, T y)
+{
+    return PARTS(first ? OF(re)(x) : OF(re)(y), first ? OF(im)(x) : OF(im)(y));
 }
 
 ALWAYS_INLINE
 T OF(maximum)(T x, T y)
 {
-    return OF(is_nan)(x) || OF(less_equal)(y, x) ? x : y;
+    return OF(choose)(OF(is_nan)(x) | OF(less_equal)(y, x), x, y);
 }
 
 ALWAYS_INLINE
 T OF(minimum)(T x, T y)
 {
-    return OF(is_nan)(x) || OF(less_equal)(x, y) ? x : y;
+    return OF(choose)(OF(is_nan)(x) | OF(less_equal)(x, y), x, y);
 }
 
 ALWAYS_INLINE
 T OF(fmax)(T x, T y)
 {
-    return OF(is_nan)(y) || OF(less_equal)(y, x) ? x : y;
+    return OF(choose)(OF(is_nan)(y) | OF(less_equal)(y, x), x, y);
 }
 
 ALWAYS_INLINE
 T OF(fmin)(T x, T y)
 {
-    return OF(is_nan)(y) || OF(less_equal)(x, y) ? x : y;
+    return OF(choose)(OF(is_nan)(y) | OF(less_equal)(x, y), x, y);
 }
 
 /* x / |x|, zero for zero (NumPy 2). */

@@ -13,7 +13,7 @@
 #define KERNEL_HEAD(name, OUT)                                                                     \
     CPU_LEVELS void KERNEL_OF(name)(size_t n, void *result, const void *const in[])                \
     {                                                                                              \
-        OUT *out = result;
+        IN_LOOP(OUT) *out = result;
 
 #define KERNEL_T(name, OUT, body)                                                                  \
     ALWAYS_INLINE                                                                                  \
@@ -23,7 +23,7 @@
         return (OUT)(body);                                                                        \
     }                                                                                              \
     KERNEL_HEAD(name, OUT)                                                                         \
-    const T *a = in[0];                                                                            \
+    const IN_LOOP(T) *a = in[0];                                                                   \
     _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) out[i] = OF(name##_element)(a[i]);         \
     }
 
@@ -35,7 +35,7 @@
         return (OUT)(body);                                                                        \
     }                                                                                              \
     KERNEL_HEAD(name, OUT)                                                                         \
-    const T *a = in[0], *b = in[1];                                                                \
+    const IN_LOOP(T) *a = in[0], *b = in[1];                                                       \
     _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) out[i] = OF(name##_element)(a[i], b[i]);   \
     }
 
@@ -47,8 +47,8 @@
         return (OUT)(body);                                                                        \
     }                                                                                              \
     KERNEL_HEAD(name, OUT)                                                                         \
-    const bool *p = in[0];                                                                         \
-    const T *a = in[1], *b = in[2];                                                                \
+    const uint8_t *p = in[0];                                                                      \
+    const IN_LOOP(T) *a = in[1], *b = in[2];                                                       \
     _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) out[i] =                                   \
         OF(name##_element)(p[i], a[i], b[i]);                                                      \
     }

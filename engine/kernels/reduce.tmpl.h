@@ -9,8 +9,8 @@
     CPU_LEVELS void JOIN(lanes_##name, SUFFIX)(size_t n, void *partial, const void *in,            \
                                                const char *next)                                   \
     {                                                                                              \
-        T lane[REDUCE_LANES];                                                                      \
-        const T *x = in;                                                                           \
+        IN_LOOP(T) lane[REDUCE_LANES];                                                             \
+        const IN_LOOP(T) *x = in;                                                                  \
         size_t i = 0;                                                                              \
                                                                                                    \
         memcpy(lane, partial, sizeof lane);                                                        \
@@ -27,7 +27,7 @@
                                                                                                    \
     CPU_LEVELS void JOIN(fold_##name, SUFFIX)(const void *partial, void *out)                      \
     {                                                                                              \
-        T lane[REDUCE_LANES];                                                                      \
+        IN_LOOP(T) lane[REDUCE_LANES];                                                             \
                                                                                                    \
         memcpy(lane, partial, sizeof lane);                                                        \
         for (size_t width = REDUCE_LANES / 2; width > 0; width /= 2)                               \

@@ -5,6 +5,9 @@
  * switches the choice off, for sanitizers that cannot start with it. */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 #if defined(__x86_64__) && !defined(ONE_CPU_LEVEL)
@@ -19,3 +22,7 @@
 #define JOIN(name, suffix)       JOIN_NAMES(name, suffix)
 #define OF(name)                 JOIN(name, SUFFIX)
 #define KERNEL_OF(name)          JOIN(kernel_##name, SUFFIX)
+
+/* The type as loops read and write it: truths as bytes, since GCC makes no vector code of loops
+ * over bool. */
+#define IN_LOOP(type) __typeof__(_Generic((type)0, bool : (uint8_t)0, default : (type)0))

@@ -48,6 +48,18 @@ static inline uint16_t f16_of_f32(float x)
     return (uint16_t)(sign | magnitude);
 }
 
+/* f32_of_f16(f16_of_f32(x)) in fewer steps. */
+static inline float f32_rounded_to_f16(float x)
+{
+    const uint32_t bits = bits_of_f32(x), sign = bits & 0x80000000u, m = bits & 0x7fffffffu;
+    const uint32_t normal = (m + 0xfffu + (m >> 13 & 1)) & ~0x1fffu;
+    const uint32_t tiny = bits_of_f32(f32_of_bits(m) + 0.5f - 0.5f);
+    const uint32_t special = m > 0x7f800000u ? 0x7fc00000u : 0x7f800000u;
+    const uint32_t magnitude = m >= 0x477ff000u ? special : m >= 0x38800000u ? normal : tiny;
+
+    return f32_of_bits(sign | magnitude);
+}
+
 static inline float f32_of_bf16(uint16_t h)
 {
     return f32_of_bits((uint32_t)h << 16);

@@ -358,7 +358,7 @@ const char *data_feed(data *d, const char *text, const char *end, size_t offset,
         else if (d->in_string)
             p = feed_string(d, p, end, err);
         else {
-            const char *behind = data_takes_run(d, p, safe) ? data_run(d, p, safe, err) : p;
+            const char *behind = data_takes_run(d, text, p, safe) ? data_run(d, p, safe, err) : p;
 
             p = behind != p ? behind : step(d, p, end, text, offset, err);
         }

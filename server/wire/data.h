@@ -17,7 +17,7 @@
  * come before their type take eight bytes each until the object ends.
  *
  * Reading order: data.c (brackets and tokens), data_add.c (elements), data_run.c
- * (the same for plain numbers, fast), data_finish.c (types and shapes). */
+ * (the same for plain numbers, fast, with plain.h), data_finish.c (types and shapes). */
 #pragma once
 
 #include <stdbool.h>

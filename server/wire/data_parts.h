@@ -2,6 +2,7 @@
 #pragma once
 
 #include "server/wire/data.h"
+#include "server/wire/plain.h"
 
 enum { ELEMENT_BYTES = 8 }; /* of the widest element or part */
 
@@ -36,14 +37,16 @@ void data_to_float(data *d);
 
 /* ---- data_run.c ------------------------------------------------------------------ */
 
-/* Whether data_run may be tried at p: plain numbers may follow, and before safe,
- * which holds a comma or bracket, none is cut off. */
-static inline bool data_takes_run(const data *d, const char *p, const char *safe)
+/* Whether data_run may be tried at p in a piece of text: plain numbers may follow, and there is
+ * room around them to look at. */
+static inline bool data_takes_run(const data *d, const char *text, const char *p, const char *safe)
 {
-    return p < safe && d->state == DATA_ITEM && d->level > 0 && d->level == d->rank;
+    return p - text >= PLAIN_BEFORE && safe - p > PLAIN_AFTER && d->state == DATA_ITEM &&
+           d->level > 0 && d->level == d->rank;
 }
 
 /* Reads numbers and the commas between them, as long as they are plain, and the
- * bracket that ends them; stops before whatever is not (p itself, perhaps). NULL
- * and an error as data_feed. */
+ * bracket that ends them; stops before whatever is not (p itself, perhaps), and
+ * near safe, which holds a comma or bracket and is the last. NULL and an error as
+ * data_feed. */
 const char *data_run(data *d, const char *p, const char *safe, error *err);

@@ -223,27 +223,28 @@ static inline uint64_t round_to_odd(power p, uint64_t c)
     return high | (middle > 1);
 }
 
-static uint64_t without_zeros(uint64_t digits, int *exponent)
+/* Comparison and choice by arithmetic. Branches would be mispredicted half of the time, and flags
+ * that are set as bytes wait for whatever their registers held. All bits are set if a < b, of
+ * numbers that differ by less than 2^63. */
+static inline uint64_t less(uint64_t a, uint64_t b)
 {
-    while (digits % 10000 == 0 && digits > 0) {
-        digits /= 10000;
-        *exponent += 4;
-    }
-    while (digits % 10 == 0 && digits > 0) {
-        digits /= 10;
-        (*exponent)++;
-    }
-    return digits;
+    return (uint64_t)((int64_t)(a - b) >> 63);
+}
+
+static inline uint64_t choose(uint64_t mask, uint64_t one, uint64_t other)
+{
+    return other ^ ((one ^ other) & mask);
 }
 
 /* The digits of significand * 2^q, of which the next lower value is half as far away if it
- * is closer. The names are those of the paper, four times the values. */
+ * is closer. The names are those of the paper, four times the values. All
+ * that is possible is computed and then chosen from. */
 static inline uint64_t shortest(uint64_t significand, int q, bool closer, int *exponent)
 {
-    const bool odd = significand & 1;
+    const uint64_t odd = significand & 1;
     const int k = log10_of_power(q, closer), h = q + log2_of_power(-k) + 1;
     power g = powers[-k - POWER_MIN];
-    uint64_t lower, upper, v, s, tens;
+    uint64_t lower, upper, v, s, tens, below, above, more, fewer;
 
     if (-k >= 0) { /* the table's is cut off */
         g.low++;
@@ -252,19 +253,16 @@ static inline uint64_t shortest(uint64_t significand, int q, bool closer, int *e
     lower = round_to_odd(g, (4 * significand - 2 + closer) << h) + odd;
     v = round_to_odd(g, (4 * significand) << h);
     upper = round_to_odd(g, (4 * significand + 2) << h) - odd;
-    s = v / 4;
-    *exponent = k + 1;
-    tens = s / 10;
-    if (s >= 10) {
-        const bool below = lower <= 40 * tens, above = 40 * tens + 40 <= upper;
-
-        if (below != above)
-            return tens + above;
-    }
     *exponent = k;
-    if ((lower <= 4 * s) != (4 * s + 4 <= upper))
-        return s + (4 * s + 4 <= upper);
-    return s + (v > 4 * s + 2 || (v == 4 * s + 2 && (s & 1) != 0));
+    s = v / 4;
+    tens = s / 10;
+    below = ~less(4 * s, lower);
+    above = ~less(upper, 4 * s + 4);
+    more = s - choose(below ^ above, above, less(4 * s + 2, v + (s & 1)));
+    below = ~less(40 * tens, lower);
+    above = ~less(upper, 40 * tens + 40);
+    fewer = 10 * (tens - above);
+    return choose((below ^ above) & less(9, s), fewer, more);
 }
 
 uint64_t digits_of_f64(double value, int *exponent)
@@ -279,7 +277,9 @@ uint64_t digits_of_f64(double value, int *exponent)
     q = (biased != 0 ? biased : 1) - EXPONENT_BIAS - FRACTION_BITS;
     if (q <= 0 && q > -53 && (significand & ((UINT64_C(1) << -q) - 1)) == 0) {
         *exponent = 0; /* whole */
-        return without_zeros(significand >> -q, exponent);
+        return significand >> -q;
     }
-    return without_zeros(shortest(significand, q, fraction == 0 && biased > 1, exponent), exponent);
+    if (fraction == 0 && biased > 1)
+        return shortest(significand, q, true, exponent);
+    return shortest(significand, q, false, exponent);
 }

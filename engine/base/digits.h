@@ -15,5 +15,5 @@
 bool digits_to_f64(uint64_t digits, int exponent, double *value);
 
 /* Digits of a positive, finite value: digits * 10^exponent reads back to it, with as few
- * digits as do, the nearest to it of those. There is no zero at their end. */
+ * digits as do, the nearest to it of those, and perhaps zeros behind them; 17 at most. */
 uint64_t digits_of_f64(double value, int *exponent);

@@ -6,126 +6,170 @@
 #include "engine/base/digits.h"
 #include "engine/base/number.h"
 
-enum { DIGITS_OF_WHOLE = 15 }; /* whole numbers of that many digits are exact */
+enum {
+    DIGITS_OF_WHOLE = 15, /* whole numbers of that many digits are exact */
+    DIGITS_MAX = 17       /* of any shortest decimal */
+};
 
-/* The two digits of every number below 100. */
-static const char pairs[] =
-    "000102030405060708091011121314151617181920212223242526272829303132333435"
-    "363738394041424344454647484950515253545556575859606162636465666768697071"
-    "72737475767778798081828384858687888990919293949596979899";
+/* Powers of ten. */
+static const uint64_t tens[] = {1,
+                                10,
+                                100,
+                                1000,
+                                10000,
+                                100000,
+                                1000000,
+                                10000000,
+                                100000000,
+                                1000000000,
+                                10000000000,
+                                100000000000,
+                                1000000000000,
+                                10000000000000,
+                                100000000000000,
+                                1000000000000000,
+                                10000000000000000,
+                                100000000000000000};
 
-/* Of a number above 0 that has at most 17. */
+/* Of a number above 0 that has at most DIGITS_MAX. */
 static inline int digit_count(uint64_t x)
 {
-    static const uint64_t tens[] = {1,
-                                    10,
-                                    100,
-                                    1000,
-                                    10000,
-                                    100000,
-                                    1000000,
-                                    10000000,
-                                    100000000,
-                                    1000000000,
-                                    10000000000,
-                                    100000000000,
-                                    1000000000000,
-                                    10000000000000,
-                                    100000000000000,
-                                    1000000000000000,
-                                    10000000000000000,
-                                    100000000000000000};
     const int guess = (64 - __builtin_clzll(x)) * 1233 >> 12; /* log10, or one less */
 
     return guess + (x >= tens[guess]);
 }
 
-/* Writes the last 8 digits of x at to. */
-static inline void write_8(uint32_t x, char *to)
+/* The eight digits of x, below 10^8, each in a byte, the first one lowest: fours, then pairs, then
+ * single ones are taken apart, all at once. */
+static inline uint64_t apart(uint32_t x)
 {
-    const uint32_t high = x / 10000, low = x % 10000;
+    uint64_t fours = x / 10000, pairs, hundreds, ones;
 
-    memcpy(to, pairs + 2 * (high / 100), 2);
-    memcpy(to + 2, pairs + 2 * (high % 100), 2);
-    memcpy(to + 4, pairs + 2 * (low / 100), 2);
-    memcpy(to + 6, pairs + 2 * (low % 100), 2);
+    fours |= (uint64_t)(x % 10000) << 32;
+    hundreds = (fours * 10486 >> 20) & 0x0000007f0000007f;
+    pairs = hundreds | (fours - hundreds * 100) << 16;
+    ones = (pairs * 103 >> 10) & 0x000f000f000f000f;
+    return ones | (pairs - ones * 10) << 8;
 }
 
-/* Writes all n digits of x so that they end at `end`. */
-static inline void write_digits(uint64_t x, int n, char *end)
-{
-    uint32_t rest;
+/* A decimal: 0.d1d2d3... * 10^before, of 17 digits, of which those behind the first `count` are
+ * zeros. */
+typedef struct decimal {
+    uint64_t first, second; /* eight digits each, a byte each, as bytes lie in memory */
+    int last, count, before;
+} decimal;
 
-    for (; n >= 8; n -= 8) {
-        write_8((uint32_t)(x % 100000000), end -= 8);
-        x /= 100000000;
-    }
-    for (rest = (uint32_t)x; n >= 2; n -= 2) {
-        memcpy(end -= 2, pairs + 2 * (rest % 100), 2);
-        rest /= 100;
-    }
-    if (n > 0)
-        end[-1] = (char)('0' + rest);
+static inline int zeros_at_end(uint64_t eight)
+{
+    return eight == 0 ? 8 : __builtin_clzll(eight) / 8;
 }
 
-/* 0.00123 or 12.3: the point stands behind `before` digits, or that many zeros before them. */
-static inline char *write_fixed(uint64_t digits, int n, int before, char *to)
+static inline decimal decimal_of(double value)
 {
-    if (before <= 0) {
-        *to++ = '0';
-        *to++ = '.';
-        for (; before < 0; before++)
-            *to++ = '0';
-        write_digits(digits, n, to + n);
-        return to + n;
+    int exponent = 0;
+    const uint64_t digits = digits_of_f64(value, &exponent);
+    const int count = digit_count(digits);
+    const uint64_t all = digits * tens[DIGITS_MAX - count], sixteen = all / 10;
+    decimal x = {.first = apart((uint32_t)(sixteen / 100000000)),
+                 .second = apart((uint32_t)(sixteen % 100000000)),
+                 .last = (int)(all % 10),
+                 .before = count + exponent};
+    const int zeros = zeros_at_end(x.second);
+    const int some = 16 - zeros - (zeros == 8 ? zeros_at_end(x.first) : 0);
+
+    /* By arithmetic: a branch would be mispredicted half of the time. */
+    x.count = some + ((DIGITS_MAX - some) & -x.last >> 31);
+    return x;
+}
+
+static const uint64_t all_zeros = 0x3030303030303030; /* as text */
+
+/* Writes all 17 digits. */
+static inline void write_digits(const decimal *x, char *to)
+{
+    const uint64_t first = x->first | all_zeros, second = x->second | all_zeros;
+
+    memcpy(to, &first, 8);
+    memcpy(to + 8, &second, 8);
+    to[16] = (char)('0' + x->last);
+}
+
+/* 12.3: digits on both sides of the point. All are written one further to the right, then the
+ * eight bytes that the point is among, where the digits before it go back. */
+static inline char *write_around_point(const decimal *x, char *to)
+{
+    const int before = x->before;
+
+    write_digits(x, to + 1);
+    if (before < 8) {
+        const uint64_t first = x->first | all_zeros, bit = UINT64_C(1) << 8 * before;
+        const uint64_t text = (first & (bit - 1)) | bit * '.' | (first & -bit) << 8;
+
+        memcpy(to, &text, 8);
+    } else {
+        memmove(to, to + 1, (size_t)before);
+        to[before] = '.';
     }
-    write_digits(digits, n, to + n + 1);
-    for (int i = 0; i < before; i++)
-        to[i] = to[i + 1];
-    to[before] = '.';
-    return to + n + 1;
+    return to + x->count + 1;
+}
+
+/* 0.00123: zeros behind the point, at most three. */
+static inline char *write_behind_point(const decimal *x, char *to)
+{
+    memcpy(to, "0.000000", 8);
+    write_digits(x, to + 2 - x->before);
+    return to + 2 - x->before + x->count;
 }
 
 /* 1.23e-05: the exponent has two digits, or three. */
-static char *write_scientific(uint64_t digits, int n, int exponent, char *to)
+static char *write_scientific(const decimal *x, char *to)
 {
-    const unsigned size = (unsigned)(exponent < 0 ? -exponent : exponent);
+    const int exponent = x->before - 1;
+    const int size = exponent < 0 ? -exponent : exponent;
 
-    write_digits(digits, n, to + n + 1);
+    write_digits(x, to + 1);
     to[0] = to[1];
     to[1] = '.';
-    to += n == 1 ? 1 : n + 1;
+    to += x->count == 1 ? 1 : x->count + 1;
     *to++ = 'e';
     *to++ = exponent < 0 ? '-' : '+';
     if (size >= 100)
         *to++ = (char)('0' + size / 100);
-    memcpy(to, pairs + 2 * (size % 100), 2);
-    return to + 2;
+    *to++ = (char)('0' + size / 10 % 10);
+    *to++ = (char)('0' + size % 10);
+    return to;
+}
+
+/* Whether the scientific form is shorter than the fixed one, without .0 if the number is whole. */
+static inline bool is_scientific(const decimal *x)
+{
+    const int n = x->count, before = x->before;
+    const int fixed = before <= 0 ? 2 + n - before : before < n ? n + 1 : before;
+
+    return fixed > n + (n > 1) + (before > 100 || before < -98 ? 5 : 4);
 }
 
 static inline char *write_finite(double value, char *to)
 {
-    int exponent = 0;
-    const uint64_t digits = digits_of_f64(value, &exponent);
-    const int n = digit_count(digits), before = n + exponent;
-    const int fixed = before <= 0 ? 2 - exponent : exponent < 0 ? n + 1 : before;
-    const int scientific = n + (n > 1) + (before > 100 || before < -98 ? 5 : 4);
+    const decimal x = decimal_of(value);
 
-    if (fixed > scientific)
-        return write_scientific(digits, n, before - 1, to);
-    if (exponent < 0)
-        return write_fixed(digits, n, before, to);
-    if (before > DIGITS_OF_WHOLE)
+    if (is_scientific(&x))
+        return write_scientific(&x, to);
+    if (x.before <= 0)
+        return write_behind_point(&x, to);
+    if (x.before < x.count)
+        return write_around_point(&x, to);
+    if (x.before > DIGITS_OF_WHOLE)
         return number_print_whole(to, value);
-    write_digits((uint64_t)value, before, to + before);
-    memcpy(to + before, ".0", 2);
-    return to + before + 2;
+    write_digits(&x, to);
+    memcpy(to + x.before, ".0", 2);
+    return to + x.before + 2;
 }
 
 char *number_print_f64(char *to, double value)
 {
-    if (signbit(value) && !isnan(value))
-        *to++ = '-';
+    *to = '-';
+    to += signbit(value) && !isnan(value) ? 1 : 0;
     if (isfinite(value) && value != 0)
         return write_finite(fabs(value), to);
     memcpy(to, isnan(value) ? "nan" : isinf(value) ? "inf" : "0.0", 3);

@@ -64,15 +64,28 @@ static inline int zeros_at_end(uint64_t eight)
     return eight == 0 ? 8 : __builtin_clzll(eight) / 8;
 }
 
+/* digits with zeros behind them, so that there are 17; *count becomes how many there were. Mostly
+ * that is 16 or 17, which takes no multiplication to tell. */
+static inline uint64_t fill_up(uint64_t digits, int *count)
+{
+    const int64_t lacks_one = (int64_t)(digits - tens[16]) >> 63; /* all bits set if so */
+
+    if (digits < tens[15]) {
+        *count = digit_count(digits);
+        return digits * tens[DIGITS_MAX - *count];
+    }
+    *count = DIGITS_MAX + (int)lacks_one;
+    return digits + (9 * digits & (uint64_t)lacks_one);
+}
+
 static inline decimal decimal_of(double value)
 {
-    int exponent = 0;
-    const uint64_t digits = digits_of_f64(value, &exponent);
-    const int count = digit_count(digits);
-    const uint64_t all = digits * tens[DIGITS_MAX - count], sixteen = all / 10;
-    decimal x = {.first = apart((uint32_t)(sixteen / 100000000)),
-                 .second = apart((uint32_t)(sixteen % 100000000)),
-                 .last = (int)(all % 10),
+    int exponent = 0, count;
+    const uint64_t digits = fill_up(digits_of_f64(value, &exponent), &count);
+    const uint32_t first = (uint32_t)(digits / 1000000000), rest = (uint32_t)(digits % 1000000000);
+    decimal x = {.first = apart(first),
+                 .second = apart(rest / 10),
+                 .last = (int)(rest % 10),
                  .before = count + exponent};
     const int zeros = zeros_at_end(x.second);
     const int some = 16 - zeros - (zeros == 8 ? zeros_at_end(x.first) : 0);

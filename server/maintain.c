@@ -206,7 +206,7 @@ bool maintain_note_url(const config *c, const char *url, error *err)
            error_set(err, ERR_VALUE, "%s: %s", path, strerror(errno));
 }
 
-/* Prints a link for the server that was started last. */
+/* Prints a link for the server that runs. */
 static int print_link(const config *c)
 {
     char url[256] = "";
@@ -216,6 +216,10 @@ static int print_link(const config *c)
 
     if (file == NULL || fscanf(file, "%255s", url) != 1 || strncmp(url, "http", 4) != 0)
         error_set(&err, ERR_VALUE, "%s: no server for browsers was started here; see --data",
+                  c->data);
+    else if (!storage_is_in_use(c->data))
+        error_set(&err, ERR_VALUE,
+                  "%s: no server runs here, so no link would lead to one; start it: tensord serve",
                   c->data);
     if (file != NULL)
         fclose(file);

@@ -172,6 +172,23 @@ void manual_add(text *to)
 
 /* ---- Completions --------------------------------------------------------------------------- */
 
+/* A case for each command whose second word is one of a few: what stands first between the bars of
+ * its operands, such as "create NAME | list". */
+static void add_second_words(text *to)
+{
+    for (const config_word *w = config_commands; w->word != NULL; w++) {
+        if (strchr(w->operands, '|') == NULL)
+            continue;
+        text_addf(to, "        %s) COMPREPLY=($(compgen -W \"", w->word);
+        for (const char *at = w->operands; *at != '\0';) {
+            at += strspn(at, " |");
+            text_addf(to, "%.*s ", (int)strcspn(at, " |"), at);
+            at += strcspn(at, "|");
+        }
+        text_add(to, "\" -- \"$word\")); return ;;\n");
+    }
+}
+
 static void add_flags(arena *a, text *to)
 {
     for (int i = 0; i < CONFIG_SETTINGS; i++)
@@ -204,6 +221,7 @@ void completion_add(text *to)
                  "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
                  "    case $before in\n");
     add_choices(a, to);
+    add_second_words(to);
     text_add(to, "        --data|--config|--write-api|--tls-cert|--tls-key|--attach-root|backup|"
                  "restore)\n            COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
                  "    esac\n"

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "storage/schema.h"
 
@@ -45,6 +47,21 @@ static bool hold_lock(storage *s, error *err)
         return true;
     return error_set(err, errno == EWOULDBLOCK ? ERR_CONFLICT : ERR_VALUE,
                      "the data directory %s is in use by another process", s->options.path);
+}
+
+bool storage_is_in_use(const char *path)
+{
+    char lock[PATH_MAX];
+    int fd;
+    bool held;
+
+    snprintf(lock, sizeof lock, "%s/LOCK", path);
+    fd = open(lock, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(fd);
+    return held;
 }
 
 bool datadir_open(storage *s, error *err)

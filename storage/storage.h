@@ -83,6 +83,9 @@ storage_options storage_options_default(const char *path);
  * Takes about a second per million names. */
 storage *storage_open(const storage_options *options, error *err);
 
+/* Whether a process has the data at path open now. */
+bool storage_is_in_use(const char *path);
+
 /* Commits what waits, ends the writer thread and releases the directory. All
  * snapshots, transactions and incoming arrays must be gone; tensors may live on.
  * NULL is allowed. */

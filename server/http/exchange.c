@@ -242,6 +242,17 @@ void answer_empty(http_request *r, int status)
     new_answer(r, status, NULL);
 }
 
+/* Whether the answer has a header already. */
+static bool has_header(http_request *r, const char *name)
+{
+    const http_pairs *headers = &exchange_of(r)->answer.headers;
+
+    for (size_t i = 0; i < headers->count; i++)
+        if (strcasecmp(headers->items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 void answer_problem(http_request *r, const error *err)
 {
     const error_info *info = error_info_of(err->kind);
@@ -252,7 +263,7 @@ void answer_problem(http_request *r, const error *err)
     answer_text(r, info->status, "application/problem+json", &body);
     if (info->status == 401)
         answer_header(r, "WWW-Authenticate", "Bearer realm=\"tensord\"");
-    if (info->status == 503)
+    if ((info->status == 503 || info->status == 429) && !has_header(r, "Retry-After"))
         answer_header(r, "Retry-After", "1");
 }
 

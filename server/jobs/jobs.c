@@ -58,6 +58,11 @@ const char *job_id(const job *j)
     return j->id;
 }
 
+bool job_id_is_valid(const char *id)
+{
+    return strspn(id, "0123456789abcdef") == JOB_ID_DIGITS && id[JOB_ID_DIGITS] == '\0';
+}
+
 const job_request *job_asked(const job *j)
 {
     return &j->asked;
@@ -158,13 +163,25 @@ void jobs_add(jobs *js, job *j)
     js->count++;
 }
 
-void jobs_remove(jobs *js, size_t i)
+/* The lock is held. */
+static void remove_at(jobs *js, size_t i)
 {
     job *j = js->items[i];
 
     js->count--;
     memmove(js->items + i, js->items + i + 1, (js->count - i) * sizeof *js->items);
     job_unref(j);
+}
+
+void jobs_remove(jobs *js, job *j)
+{
+    size_t at;
+
+    pthread_mutex_lock(&js->lock);
+    at = place_of(js, j->id);
+    if (at < js->count && js->items[at] == j)
+        remove_at(js, at);
+    pthread_mutex_unlock(&js->lock);
 }
 
 job *jobs_find(jobs *js, const char *id)
@@ -259,6 +276,23 @@ static int64_t count_kept(jobs *js, const char *owner)
     return count;
 }
 
+int64_t jobs_quota_wait(jobs *js, const char *owner)
+{
+    const int64_t now_us = clock_date_us();
+    int64_t first_us = now_us; /* what has not ended is kept longest */
+
+    pthread_mutex_lock(&js->lock);
+    for (size_t i = 0; i < js->count; i++) {
+        const job *j = js->items[i];
+
+        if (job_state_is_last(j->state) && !j->ending.expired &&
+            (owner[0] == '\0' || is_of(j, owner)) && j->ending.finished_us < first_us)
+            first_us = j->ending.finished_us;
+    }
+    pthread_mutex_unlock(&js->lock);
+    return first_us + js->options.keep_us - now_us;
+}
+
 static bool check_quota(jobs *js, const char *owner, int64_t most, error *err)
 {
     const int64_t count = count_kept(js, owner);
@@ -351,7 +385,7 @@ bool job_cancel(job *j, int64_t wait_us, error *err)
         wait_for_end(j, wait_us);
     pthread_mutex_unlock(&j->jobs->lock);
     if (job_state_is_last(state))
-        return job_expire(j, err);
+        return job_forget(j, err);
     if (state == JOB_QUEUED) {
         error_set(&cancelled, ERR_CANCELLED, "The job was cancelled before it ran.");
         job_refuse(j, JOB_CANCELLED, &cancelled);
@@ -601,7 +635,7 @@ void jobs_close(jobs *js)
     for (int i = 0; i < js->thread_count; i++)
         pthread_join(js->threads[i], NULL);
     while (js->count > 0)
-        jobs_remove(js, js->count - 1);
+        remove_at(js, js->count - 1);
     pthread_cond_destroy(&js->changed);
     pthread_cond_destroy(&js->came);
     pthread_mutex_destroy(&js->lock);

@@ -13,6 +13,8 @@
  *
  *     queued --> running --> done | failed | cancelled --> expired --> forgotten
  *
+ * (or forgotten at once, when its owner deletes it).
+ *
  * Jobs run in the order of their coming, a few at a time, on threads of their own. What
  * running means is the runner's business; jobs know no HTTP. An answer is kept for a time
  * (keep_us), then for as long again that it was there.
@@ -110,12 +112,19 @@ typedef bool job_commit(void *context, txn *x, error *err);
 job *jobs_submit(jobs *js, const job_request *asked, incoming *body, job_commit *commit,
                  void *context, error *err);
 
+/* How long to wait, in microseconds, until one fewer of the jobs of an owner ("": of all) that are
+ * kept counts for the limit, if none is deleted. */
+int64_t jobs_quota_wait(jobs *js, const char *owner);
+
 /* The job of an id, with a reference; NULL if there is none. */
 job *jobs_find(jobs *js, const char *id);
 
 /* Finds up to room jobs of an owner (NULL: of all) that came before the one with the id before
  * (NULL: all), the newest first, each with a reference; returns how many. */
 size_t jobs_list(jobs *js, const char *owner, const char *before, job **found, size_t room);
+
+/* Whether a text is an id as jobs have them; there need be no such job. */
+bool job_id_is_valid(const char *id);
 
 job *job_ref(job *j);
 void job_unref(job *j);
@@ -134,8 +143,8 @@ typedef struct job_status {
 
 job_status job_status_of(job *j);
 
-/* Asks a job to stop, if it has not ended; gives up the answer of one that has. Waits at most
- * wait_us for it to end. */
+/* Asks a job to stop, if it has not ended, and waits at most wait_us for it to end; removes one
+ * that has. */
 bool job_cancel(job *j, int64_t wait_us, error *err);
 
 /* What the runner left for an answer, with a NUL behind it; unref when done. NULL and

@@ -83,11 +83,8 @@ void *work_main(void *jobs);
 /* Ends a job without a result: notes why, durably if that can be done. The lock is not held. */
 void job_refuse(job *j, job_state state, const error *why);
 
-/* Gives up what there is of a job's answer; the answer's first line stays. */
-bool job_expire(job *j, error *err);
-
-/* Removes all that storage has of a job. */
-void job_forget(job *j);
+/* Removes a job that has ended, with all that storage has of it. The lock is not held. */
+bool job_forget(job *j, error *err);
 
 /* ---- jobs.c ---------------------------------------------------------------------------------- */
 
@@ -96,5 +93,5 @@ job *job_new(jobs *js);
 ending job_ending(job *j, job_state state, int http_status);
 /* Puts a job where its id belongs, with a reference. The lock is held. */
 void jobs_add(jobs *js, job *j);
-/* Takes one out, and gives up the list's reference. The lock is held. */
-void jobs_remove(jobs *js, size_t i);
+/* Takes one out if it is there, and gives up the list's reference. The lock is not held. */
+void jobs_remove(jobs *js, job *j);

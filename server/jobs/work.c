@@ -79,15 +79,14 @@ void job_refuse(job *j, job_state state, const error *why)
     set_ending(j, &e);
 }
 
-bool job_expire(job *j, error *err)
+/* Gives up what there is of a job's answer; the answer's first line stays. */
+static bool expire(job *j, error *err)
 {
     ending e;
 
     pthread_mutex_lock(&j->jobs->lock);
     e = j->ending;
     pthread_mutex_unlock(&j->jobs->lock);
-    if (e.expired)
-        return true;
     e.expired = true;
     if (!keep_ending(j, &e, "", err))
         return false;
@@ -95,19 +94,22 @@ bool job_expire(job *j, error *err)
     return true;
 }
 
-void job_forget(job *j)
+bool job_forget(job *j, error *err)
 {
     txn *x = txn_new(j->jobs->options.storage, NULL, DURABILITY_DISK);
     char name[JOB_NAME];
     commit_result done;
-    error err = {0};
+    bool ok;
 
     delete_parts(j, x, NULL);
     job_name(j->id, NULL, name);
-    txn_delete(x, name);
-    if (!txn_commit(x, &done, &err))
-        log_message(LOG_WARN, "job %s cannot be removed: %s", j->id, err.detail);
+    if (snapshot_find(txn_base(x), name) != NULL) /* else another was faster */
+        txn_delete(x, name);
+    ok = txn_commit(x, &done, err);
     txn_free(x);
+    if (ok)
+        jobs_remove(j->jobs, j);
+    return ok;
 }
 
 /* ---- Time goes by ---------------------------------------------------------------------- */
@@ -133,7 +135,7 @@ static job *find_old(jobs *js, int64_t now_us, bool *forget)
 static bool tidy(jobs *js)
 {
     error err = {0};
-    bool forget = false, done = true;
+    bool forget = false, done;
     job *j;
 
     pthread_mutex_lock(&js->lock);
@@ -141,16 +143,9 @@ static bool tidy(jobs *js)
     pthread_mutex_unlock(&js->lock);
     if (j == NULL)
         return false;
-    if (forget) {
-        job_forget(j);
-        pthread_mutex_lock(&js->lock);
-        for (size_t i = 0; i < js->count; i++)
-            if (js->items[i] == j)
-                jobs_remove(js, i);
-        pthread_mutex_unlock(&js->lock);
-    } else {
-        done = job_expire(j, &err);
-    }
+    done = forget ? job_forget(j, &err) : expire(j, &err);
+    if (!done && forget)
+        log_message(LOG_WARN, "job %s cannot be removed: %s", j->id, err.detail);
     job_unref(j);
     return done;
 }

@@ -74,18 +74,13 @@ static bool lists(const error_kind *errors, error_kind kind)
     return false;
 }
 
-/* Whether it changes something, and takes an Idempotency-Key. */
-static bool is_kept(const route *row)
-{
-    return strcmp(row->method, "GET") != 0 && (row->traits & ROUTE_PUBLIC) == 0;
-}
-
 static bool can_give(const route *row, error_kind kind)
 {
     return lists(usual_errors, kind) || lists(row->errors, kind) ||
            ((row->traits & ROUTE_PUBLIC) == 0 && lists(token_errors, kind)) ||
            ((row->traits & ROUTE_WORKER) != 0 && lists(worker_errors, kind)) ||
-           (is_kept(row) && lists(change_errors, kind)) ||
+           (route_is_kept(row) && lists(change_errors, kind)) ||
+           (kind == ERR_PRECONDITION && route_reads(row, "If-Match")) ||
            (row->takes != NULL && lists(body_errors, kind));
 }
 
@@ -124,23 +119,44 @@ static void add_problem_answer(json_writer *w, const route *row, int status)
     text_clear(&codes);
 }
 
-static void add_answers(json_writer *w, const route *row)
+/* What a status says that is no error, and of what media types it is; NULL: of the row's. */
+static const struct success {
+    int status;
+    const char *doc, *gives, *schema;
+} successes[] = {
+    {200, "Success.", NULL, NULL},
+    {201, "Success: the name is new. Location says where it is.", NULL, NULL},
+    {202, "The job that is to answer, or has not yet; Location says where it is.",
+     "application/json", "Job"},
+    {204, "Success; there is nothing to say.", "", NULL},
+    {206, "The range of bytes that was asked for.", "application/x-npy application/octet-stream",
+     NULL},
+    {304, "What is known by If-None-Match is as it was.", "", NULL},
+};
+
+static void add_success(json_writer *w, const route *row, int status)
 {
+    const struct success *s = successes;
     char key[8];
 
-    snprintf(key, sizeof key, "%d", row->status == 0 ? 200 : row->status);
-    json_begin(w, "responses", '{');
+    while (s->status != status)
+        s++;
+    snprintf(key, sizeof key, "%d", status);
     json_begin(w, key, '{');
-    json_string(w, "description", "Success.");
-    if (row->gives != NULL)
+    json_string(w, "description", s->doc);
+    if (s->gives == NULL)
         add_content(w, row->gives, row->gives_schema);
+    else if (s->gives[0] != '\0')
+        add_content(w, s->gives, s->schema);
     json_end(w, '}');
-    if ((row->traits & ROUTE_DEFERS) != 0) {
-        json_begin(w, "202", '{');
-        json_string(w, "description", "With `Prefer: respond-async`: the job; see its Location.");
-        add_content(w, "application/json", "Job");
-        json_end(w, '}');
-    }
+}
+
+static void add_answers(json_writer *w, const route *row)
+{
+    json_begin(w, "responses", '{');
+    add_success(w, row, row->status == 0 ? 200 : row->status);
+    for (const int *status = row->also; *status != 0; status++)
+        add_success(w, row, *status);
     for (int status = 400; status < 600; status++)
         add_problem_answer(w, row, status);
     json_end(w, '}');
@@ -164,17 +180,22 @@ static void add_parameter(json_writer *w, const char *name, size_t n, bool in_pa
     json_end(w, '}');
 }
 
-static const char prefer_parameter[] =
-    "{\"name\":\"Prefer\",\"in\":\"header\",\"description\":\"respond-async: be answered 202 with "
-    "a job. With restart=fail the job fails, and does not run again, if the server ends while it "
-    "runs.\",\"schema\":{\"type\":\"string\"}}";
+static void add_headers(json_writer *w, const route *row)
+{
+    size_t n;
+    const route_header *all = route_headers(&n);
 
-static const char key_parameter[] =
-    "{\"name\":\"Idempotency-Key\",\"in\":\"header\",\"description\":\"A request that is sent "
-    "again with "
-    "the same key is done once and answered as at first; if that was longer than 64 KiB, or the "
-    "server ended before it was known, with its commit alone (members commit and "
-    "replayed).\",\"schema\":{\"type\":\"string\"}}";
+    for (size_t i = 0; i < n; i++) {
+        if (!route_reads(row, all[i].name))
+            continue;
+        json_begin(w, NULL, '{');
+        json_string(w, "name", all[i].name);
+        json_string(w, "in", "header");
+        json_string(w, "description", all[i].doc);
+        json_raw(w, "schema", "{\"type\":\"string\"}");
+        json_end(w, '}');
+    }
+}
 
 static void add_parameters(json_writer *w, const route *row)
 {
@@ -190,10 +211,7 @@ static void add_parameters(json_writer *w, const route *row)
         at += n;
         at += *at == ' ';
     }
-    if ((row->traits & ROUTE_DEFERS) != 0)
-        json_raw(w, NULL, prefer_parameter);
-    if (is_kept(row))
-        json_raw(w, NULL, key_parameter);
+    add_headers(w, row);
     json_end(w, ']');
 }
 

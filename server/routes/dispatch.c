@@ -190,6 +190,21 @@ static bool check_query(const http_request *r, const route *row, error *err)
     return true;
 }
 
+/* A condition that nobody looks at would be broken in silence. */
+static bool check_conditions(const http_request *r, const route *row, error *err)
+{
+    static const char *const conditions[] = {"If-Match", "If-None-Match"};
+
+    for (size_t i = 0; i < sizeof conditions / sizeof *conditions && !is_safe(r); i++)
+        if (http_header(r, conditions[i]) != NULL && !route_reads(row, conditions[i]))
+            return error_set(
+                err, ERR_REQUEST,
+                "%s %s is about no one thing that has an entity tag, so it takes no %s; leave "
+                "it out.",
+                row->method, row->pattern, conditions[i]);
+    return true;
+}
+
 /* The media type that ?format= asks for; NULL if it is not said. */
 static const char *asked_format(const http_request *r)
 {
@@ -283,8 +298,8 @@ static bool admit_to(services *s, http_request *r, route_match *match, error *er
 
     r->route = row->pattern;
     r->on_worker = (row->traits & ROUTE_WORKER) != 0;
-    if (!check_query(r, row, err) || !choose_media(r, match, err) ||
-        !check_body_media(r, match, err))
+    if (!check_query(r, row, err) || !check_conditions(r, row, err) ||
+        !choose_media(r, match, err) || !check_body_media(r, match, err))
         return false;
     r->body_bytes_max = usual_body_bytes(s, match);
     match->handle = row->handle;

@@ -48,13 +48,26 @@ bool eval_open(services *s, http_request *r, error *err)
     return body_open(s, r, WIRE_EVAL_BODY, err);
 }
 
+static bool read_eval(evaluation *e, error *err)
+{
+    http_request *r = e->request;
+
+    return wire_read_eval(body_root(r), http_query(r, "program"), r->arena, &e->asked, err);
+}
+
+bool eval_check(services *s, http_request *r, error *err)
+{
+    evaluation asked = evaluation_new(s, r);
+
+    return read_eval(&asked, err) && evaluation_is_allowed(&asked, err);
+}
+
 bool eval_handle(services *s, http_request *r, error *err)
 {
     evaluation asked = evaluation_new(s, r);
 
-    return wire_read_eval(body_root(r), http_query(r, "program"), r->arena, &asked.asked, err) &&
-           check_asked(&asked, err) && (!r->trying || !evaluation_writes(&asked)) &&
-           evaluation_perform(&asked, err);
+    return read_eval(&asked, err) && check_asked(&asked, err) &&
+           (!r->trying || !evaluation_writes(&asked)) && evaluation_perform(&asked, err);
 }
 
 /* ---- POST /v1/graphs/{name}/run ------------------------------------------------------------ */
@@ -62,6 +75,14 @@ bool eval_handle(services *s, http_request *r, error *err)
 bool run_open(services *s, http_request *r, error *err)
 {
     return body_open(s, r, WIRE_RUN_BODY, err);
+}
+
+bool run_check(services *s, http_request *r, error *err)
+{
+    evaluation asked = evaluation_new(s, r);
+
+    return wire_read_run(body_root(r), r->arena, &asked.asked, err) &&
+           evaluation_is_allowed(&asked, err);
 }
 
 bool run_handle(services *s, http_request *r, error *err)

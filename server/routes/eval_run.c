@@ -199,6 +199,11 @@ bool evaluation_build(evaluation *e, error *err)
            evaluation_replace(e, err);
 }
 
+bool evaluation_is_allowed(const evaluation *e, error *err)
+{
+    return !evaluation_writes(e) || auth_check_scope(route_caller(e->request), SCOPE_WRITE, err);
+}
+
 /* One try. What the request says is read already. */
 static bool evaluate(evaluation *e, error *err)
 {
@@ -215,9 +220,8 @@ static bool evaluate(evaluation *e, error *err)
         run_progress_restart(job_progress(e->job));
     if (!evaluation_take_kept(e))
         evaluation_begin(e);
-    ok = (!e->writes || auth_check_scope(route_caller(e->request), SCOPE_WRITE, err)) &&
-         (e->kept != NULL || evaluation_build(e, err)) && run(e, err) && evaluation_store(e, err) &&
-         evaluation_answer(e, err);
+    ok = evaluation_is_allowed(e, err) && (e->kept != NULL || evaluation_build(e, err)) &&
+         run(e, err) && evaluation_store(e, err) && evaluation_answer(e, err);
     release(e);
     return ok;
 }

@@ -68,6 +68,9 @@ typedef struct evaluation {
 /* Whether what is asked changes what is stored. */
 bool evaluation_writes(const evaluation *e);
 
+/* Whether the caller's token lets it do that; ERR_FORBIDDEN otherwise. */
+bool evaluation_is_allowed(const evaluation *e, error *err);
+
 /* Does what is asked, whose request is read, and answers. While the connection's thread is
  * trying, that is only what is small and reads nothing that is stored. */
 bool evaluation_perform(const evaluation *asked, error *err);

@@ -213,19 +213,20 @@ static void add_page(json_writer *w, const snapshot *n, const char *prefix, cons
 
 bool graphs_list(services *s, http_request *r, error *err)
 {
-    const char *prefix = http_query(r, "prefix"), *cursor = http_query(r, "cursor");
+    const char *prefix = http_query(r, "prefix"), *after;
     const entry **page;
     snapshot *n;
     size_t limit = 0, count;
     text body;
     json_writer w = json_to(&body, false);
 
-    if (!stored_limit(r, &limit, err))
+    prefix = prefix == NULL ? "" : prefix;
+    after = stored_cursor(r, prefix, err);
+    if (after == NULL || !stored_limit(r, &limit, err))
         return false;
     page = arena_array(r->arena, limit + 1, sizeof *page);
-    prefix = prefix == NULL ? "" : prefix;
     n = stored_snapshot(s, r);
-    count = snapshot_list(n, ENTRY_GRAPH, prefix, cursor == NULL ? "" : cursor, page, limit + 1);
+    count = snapshot_list(n, ENTRY_GRAPH, prefix, after, page, limit + 1);
     text_init(&body);
     add_page(&w, n, prefix, page, count, limit);
     text_add_char(&body, '\n');

@@ -19,7 +19,7 @@ route_handle login_handle, logout_handle;
 
 /* eval.c: programs and graphs are computed */
 route_open eval_open, run_open;
-route_handle eval_handle, run_handle;
+route_handle eval_handle, run_handle, eval_check, run_check;
 
 /* graphs.c, graph_view.c: stored graphs */
 route_open graph_open, notebook_open;

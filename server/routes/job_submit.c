@@ -41,30 +41,85 @@ bool defer_is_asked(const http_request *r)
 
 /* ---- Taking in --------------------------------------------------------------------------- */
 
+/* What takes the place of the row's sink. */
+typedef struct putting {
+    incoming *body; /* NULL: there is none */
+    http_sink
+        seen; /* the row's, which is fed too if the caller may not do all; feed NULL: it is not */
+} putting;
+
 static bool feed(void *state, const char *bytes, size_t n, error *err)
 {
-    return incoming_write(*(incoming **)state, bytes, n, err);
+    const putting *p = state;
+
+    return incoming_write(p->body, bytes, n, err) &&
+           (p->seen.feed == NULL || p->seen.feed(p->seen.state, bytes, n, err));
+}
+
+static bool end(void *state, error *err)
+{
+    const putting *p = state;
+
+    return p->seen.end == NULL || p->seen.end(p->seen.state, err);
 }
 
 static void close_body(void *state)
 {
-    incoming_free(*(incoming **)state);
+    const putting *p = state;
+
+    incoming_free(p->body);
+    if (p->seen.close != NULL)
+        p->seen.close(p->seen.state);
+}
+
+static const route *row_of(const http_request *r)
+{
+    return ((const route_match *)r->app_data)->route;
+}
+
+/* One who may not write is told now that what he asks is to write, not when its turn has come: the
+ * body is read as if it were done at once. */
+static bool open_seen(services *s, http_request *r, putting *p, error *err)
+{
+    error none = {0};
+
+    if (auth_check_scope(route_caller(r), SCOPE_WRITE, &none))
+        return true;
+    if (!row_of(r)->open(s, r, err))
+        return false;
+    p->seen = r->sink;
+    return true;
+}
+
+static bool check_seen(services *s, http_request *r, const putting *p, error *err)
+{
+    const http_sink own = r->sink;
+    bool ok;
+
+    if (p->seen.feed == NULL)
+        return true;
+    r->sink = p->seen;
+    ok = row_of(r)->check(s, r, err);
+    r->sink = own;
+    return ok;
 }
 
 bool defer_open(services *s, http_request *r, error *err)
 {
     const shape flat = {.rank = 1, .length = {r->body_length}};
-    incoming **body = arena_alloc(r->arena, sizeof *body);
+    putting *p = arena_alloc(r->arena, sizeof *p);
 
     r->on_worker = false; /* it is not computed now, and must not wait for what is */
     if (r->body_length < 0)
         return error_set(err, ERR_LENGTH_REQUIRED,
                          "A request that is to be answered later needs a Content-Length.");
-    r->sink = (http_sink){.state = body, .feed = feed, .close = close_body};
+    if (!open_seen(s, r, p, err))
+        return false;
+    r->sink = (http_sink){.state = p, .feed = feed, .end = end, .close = close_body};
     if (r->body_length == 0)
         return true;
-    *body = incoming_new(s->storage, DURABILITY_DISK, FORM_AUTO, DT_U8, &flat, err);
-    return *body != NULL;
+    p->body = incoming_new(s->storage, DURABILITY_DISK, FORM_AUTO, DT_U8, &flat, err);
+    return p->body != NULL;
 }
 
 /* The headers that say what a body is, and what is to be answered. */
@@ -89,7 +144,8 @@ static bool commit(void *context, txn *x, error *err)
 
 bool defer_handle(services *s, http_request *r, error *err)
 {
-    incoming **body = r->sink.state, *taken = *body;
+    putting *p = r->sink.state;
+    incoming *taken = p->body;
     job_header headers[4];
     const job_request asked = {.request_id = r->id,
                                .method = r->method,
@@ -100,15 +156,18 @@ bool defer_handle(services *s, http_request *r, error *err)
                                .run_again = !prefers(r, "restart", "fail")};
     job *j;
 
-    if (taken != NULL && !incoming_finish(taken, err))
+    if (!check_seen(s, r, p, err) || (taken != NULL && !incoming_finish(taken, err)))
         return false;
-    *body = NULL;
+    p->body = NULL;
     j = jobs_submit(s->jobs, &asked, taken, commit, r, err);
+    if (j == NULL && err->kind == ERR_JOB_QUOTA)
+        route_retry_after(r, jobs_quota_wait(s->jobs, asked.owner));
     if (j == NULL)
         return false;
     job_document_answer(s, r, 202, j);
     answer_header(r, "Location", arena_format(r->arena, "/v1/jobs/%s", job_id(j)));
-    answer_header(r, "Preference-Applied", "respond-async");
+    answer_header(r, "Preference-Applied",
+                  asked.run_again ? "respond-async" : "respond-async, restart=fail");
     answer_header(r, "Retry-After", "1");
     job_unref(j);
     return true;

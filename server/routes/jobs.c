@@ -118,6 +118,7 @@ bool job_delete(services *s, http_request *r, error *err)
 
 bool jobs_list_all(services *s, http_request *r, error *err)
 {
+    const char *before = http_query(r, "cursor");
     job **page;
     size_t limit = 0, count;
     text body;
@@ -125,8 +126,10 @@ bool jobs_list_all(services *s, http_request *r, error *err)
 
     if (!stored_limit(r, &limit, err))
         return false;
+    if (before != NULL && !job_id_is_valid(before))
+        return error_set(err, ERR_REQUEST, "cursor is the id of a job, not '%.40s'.", before);
     page = arena_array(r->arena, limit + 1, sizeof *page);
-    count = jobs_list(s->jobs, seen_owner(r), http_query(r, "cursor"), page, limit + 1);
+    count = jobs_list(s->jobs, seen_owner(r), before, page, limit + 1);
     text_init(&body);
     json_begin(&w, NULL, '{');
     json_begin(&w, "jobs", '[');

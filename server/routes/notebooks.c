@@ -253,19 +253,20 @@ static size_t list(const snapshot *n, const char *prefix, const char *after, con
 
 bool notebooks_list(services *s, http_request *r, error *err)
 {
-    const char *prefix = http_query(r, "prefix"), *cursor = http_query(r, "cursor");
+    const char *prefix = http_query(r, "prefix"), *after;
     const entry **page;
     size_t limit = 0, count;
     snapshot *n;
     text body;
     json_writer w = json_to(&body, false);
 
-    if (!stored_limit(r, &limit, err))
-        return false;
     prefix = prefix == NULL ? "" : prefix;
+    after = stored_cursor(r, prefix, err);
+    if (after == NULL || !stored_limit(r, &limit, err))
+        return false;
     n = stored_snapshot(s, r);
     page = arena_array(r->arena, limit + 1, sizeof *page);
-    count = list(n, hidden_name(r, prefix), cursor == NULL ? "" : hidden_name(r, cursor), page,
+    count = list(n, hidden_name(r, prefix), *after == '\0' ? "" : hidden_name(r, after), page,
                  limit + 1);
     text_init(&body);
     json_begin(&w, NULL, '{');

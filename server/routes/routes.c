@@ -23,7 +23,9 @@
         ERR_UNKNOWN_ATTR, ERR_ARGUMENT, ERR_SHAPE, ERR_DTYPE, ERR_INDEX, ERR_AXIS, ERR_LINALG, \
         ERR_CYCLE, ERR_GRAPH_SIZE, ERR_WORK, ERR_LOOP, ERR_NOT_IMPLEMENTED
 
-#define WRITE_ERRORS ERR_NAME, ERR_NAME_KIND, ERR_PRECONDITION, ERR_CONFLICT, ERR_DISK, ERR_QUOTA, \
+#define CONDITIONS "If-Match If-None-Match"
+
+#define WRITE_ERRORS ERR_NAME, ERR_NAME_KIND, ERR_CONFLICT, ERR_DISK, ERR_QUOTA, \
         ERR_VARIABLE_QUOTA, ERR_READ_ONLY, ERR_STORAGE
 
 static const route table[] = {
@@ -96,6 +98,7 @@ static const route table[] = {
         .traits = ROUTE_WORKER | ROUTE_DEFERS | ROUTE_TRIED, .takes = TENSORS, .takes_schema = "EvalRequest",
         .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer", .query = "program format",
         .errors = {EVALUATION_ERRORS, WRITE_ERRORS, ERR_INTEGRITY, ERR_JOB_QUOTA},
+        .also = {202}, .check = eval_check,
         .summary = "Evaluates a program or a graph.",
     },
     /* ---- Variables ---- */
@@ -120,6 +123,7 @@ static const route table[] = {
         .query = "slice format version",
         .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_INDEX, ERR_VALUE, ERR_SHAPE_INVALID, ERR_RANGE,
                    ERR_INTEGRITY},
+        .headers = CONDITIONS " Range If-Range", .also = {206, 304},
         .summary = "The tensor of a name, or the part of it that a slice names.",
     },
     {
@@ -127,6 +131,7 @@ static const route table[] = {
         .handle = variable_put, .traits = ROUTE_WORKER, .takes = TENSORS, .takes_schema = "Tensor",
         .gives = JSON, .gives_schema = "Variable", .query = "storage durability",
         .errors = {BODY_ERRORS, WRITE_ERRORS},
+        .headers = CONDITIONS, .also = {201},
         .summary = "Stores a tensor under a name; 201 if the name is new.",
     },
     {
@@ -136,6 +141,7 @@ static const route table[] = {
         .query = "slice durability",
         .errors = {BODY_ERRORS, WRITE_ERRORS, ERR_NOT_FOUND, ERR_INDEX, ERR_SHAPE, ERR_DTYPE,
                    ERR_INTEGRITY},
+        .headers = CONDITIONS,
         .summary = "Writes the body, broadcast, into the part of a variable that a slice names.",
     },
     {
@@ -145,6 +151,7 @@ static const route table[] = {
         .query = "axis durability",
         .errors = {BODY_ERRORS, WRITE_ERRORS, ERR_NOT_FOUND, ERR_AXIS, ERR_SHAPE, ERR_DTYPE,
                    ERR_INTEGRITY},
+        .headers = CONDITIONS,
         .summary = "Makes a variable longer along an axis, by the elements of the body.",
     },
     {
@@ -156,12 +163,14 @@ static const route table[] = {
         .errors = {ERR_JSON, ERR_JSON_DEPTH, ERR_JSON_LIMIT, ERR_REQUEST, ERR_FORBIDDEN,
                    ERR_NOT_FOUND, ERR_NPY, ERR_SIZE, ERR_VALUE, ERR_DTYPE, ERR_DTYPE_NAME,
                    ERR_SHAPE_INVALID, WRITE_ERRORS},
+        .headers = CONDITIONS, .also = {201},
         .summary = "Makes an existing .npy or raw file, read where it lies, the value of a name.",
     },
     {
         .method = "DELETE", .pattern = "/v1/variables/{name}", .handle = variable_delete,
         .traits = ROUTE_WORKER, .query = "durability", .status = 204,
         .errors = {ERR_NOT_FOUND, ERR_REQUEST, WRITE_ERRORS},
+        .headers = CONDITIONS,
         .summary = "Removes a name.",
     },
     {
@@ -197,6 +206,7 @@ static const route table[] = {
         .takes_schema = "Attributes", .query = "durability", .status = 204,
         .errors = {ERR_JSON, ERR_JSON_DEPTH, ERR_JSON_LIMIT, ERR_REQUEST, ERR_NOT_FOUND,
                    WRITE_ERRORS},
+        .headers = CONDITIONS,
         .summary = "Sets the attributes of a variable: any JSON object of up to 64 KiB.",
     },
     /* ---- Graphs ---- */
@@ -212,6 +222,7 @@ static const route table[] = {
         .gives = JSON " text/plain text/vnd.graphviz image/svg+xml",
         .gives_schema = "StoredGraph", .query = "view optimized expand style strict",
         .errors = {GRAPH_ERRORS, ERR_NAME, ERR_NOT_FOUND, ERR_INTEGRITY, ERR_TIME, ERR_RESULT_SIZE},
+        .headers = "If-None-Match", .also = {304},
         .summary = "A stored graph: as it was put, or as text or a picture of it.",
     },
     {
@@ -219,12 +230,14 @@ static const route table[] = {
         .traits = ROUTE_WORKER, .takes = JSON, .takes_schema = "StoredGraph",
         .gives = JSON, .gives_schema = "GraphMeta", .query = "durability",
         .errors = {GRAPH_ERRORS, WRITE_ERRORS},
+        .headers = CONDITIONS, .also = {201},
         .summary = "Stores a graph or program under a name, once its types are right; 201 if the name is new.",
     },
     {
         .method = "DELETE", .pattern = "/v1/graphs/{name}", .handle = graph_delete,
         .traits = ROUTE_WORKER, .query = "durability", .status = 204,
         .errors = {ERR_NOT_FOUND, ERR_REQUEST, WRITE_ERRORS},
+        .headers = CONDITIONS,
         .summary = "Removes a stored graph.",
     },
     {
@@ -234,6 +247,7 @@ static const route table[] = {
         .takes_schema = "RunRequest", .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer",
         .query = "format",
         .errors = {EVALUATION_ERRORS, WRITE_ERRORS, ERR_NOT_FOUND, ERR_INTEGRITY, ERR_JOB_QUOTA},
+        .also = {202}, .check = run_check,
         .summary = "Evaluates a stored graph, or any part of it, and updates variables with the results.",
     },
     {
@@ -241,6 +255,7 @@ static const route table[] = {
         .handle = grad_handle, .traits = ROUTE_WORKER, .takes = JSON, .takes_schema = "GradRequest",
         .gives = JSON, .gives_schema = "GradAnswer", .query = "durability",
         .errors = {GRAPH_ERRORS, WRITE_ERRORS, ERR_NOT_FOUND, ERR_INTEGRITY},
+        .headers = CONDITIONS,
         .summary = "A graph that computes gradients of a stored graph; stored too, if a name is given.",
     },
     /* ---- Notebooks ---- */
@@ -253,7 +268,8 @@ static const route table[] = {
     {
         .method = "GET", .pattern = "/v1/notebooks/{name}", .handle = notebook_get,
         .traits = ROUTE_WORKER, .gives = JSON, .gives_schema = "Notebook",
-        .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_PRECONDITION, ERR_INTEGRITY},
+        .errors = {ERR_NAME, ERR_NOT_FOUND, ERR_INTEGRITY},
+        .headers = CONDITIONS, .also = {304},
         .summary = "A notebook, as it was put.",
     },
     {
@@ -262,12 +278,14 @@ static const route table[] = {
         .gives = JSON, .gives_schema = "NotebookMeta", .query = "durability",
         .errors = {ERR_JSON, ERR_JSON_DEPTH, ERR_JSON_LIMIT, ERR_REQUEST, ERR_MEMBER,
                    ERR_NOTEBOOK_SIZE, WRITE_ERRORS},
+        .headers = CONDITIONS, .also = {201},
         .summary = "Stores a notebook, checked and never run; 201 if the name is new.",
     },
     {
         .method = "DELETE", .pattern = "/v1/notebooks/{name}", .handle = notebook_delete,
         .traits = ROUTE_WORKER, .query = "durability", .status = 204,
         .errors = {ERR_NOT_FOUND, ERR_REQUEST, WRITE_ERRORS},
+        .headers = CONDITIONS,
         .summary = "Removes a notebook.",
     },
     /* ---- Jobs ---- */
@@ -289,7 +307,7 @@ static const route table[] = {
         .method = "DELETE", .pattern = "/v1/jobs/{id}", .handle = job_delete, .status = 204,
         .scopes = SCOPE_EVAL,
         .errors = {ERR_NOT_FOUND, ERR_DISK, ERR_READ_ONLY, ERR_STORAGE},
-        .summary = "Cancels a job; gives up the result of one that has ended.",
+        .summary = "Cancels a job; removes one that has ended, with its result.",
     },
     {
         .method = "GET", .pattern = "/v1/jobs/{id}/result", .scopes = SCOPE_READ | SCOPE_EVAL,
@@ -297,6 +315,7 @@ static const route table[] = {
         .traits = ROUTE_WORKER, .gives = TENSORS " text/csv", .gives_schema = "EvalAnswer",
         .query = "format",
         .errors = {ERR_NOT_FOUND, ERR_GONE, ERR_REQUEST, ERR_INTEGRITY},
+        .also = {202},
         .summary = "What the request itself would have answered, be it an error; 202 and the job "
                    "until there is one.",
     },
@@ -305,6 +324,7 @@ static const route table[] = {
         .handle = job_events,
         .gives = "text/event-stream",
         .errors = {ERR_NOT_FOUND},
+        .headers = "Last-Event-ID", .also = {204},
         .summary = "The job's states and progress as server-sent events, until it ends.",
     },
     /* ---- For people ---- */
@@ -343,6 +363,12 @@ static const route_param params[] = {
 #undef PARAM
 };
 
+static const route_header headers[] = {
+#define HEADER(name, doc) {name, doc},
+#include "server/routes/headers.def"
+#undef HEADER
+};
+
 const route *routes_table(size_t *n)
 {
     *n = sizeof table / sizeof *table;
@@ -355,4 +381,37 @@ const route_param *route_param_of(const char *name, size_t length)
         if (strlen(params[i].name) == length && strncmp(params[i].name, name, length) == 0)
             return &params[i];
     return NULL;
+}
+
+const route_header *route_headers(size_t *n)
+{
+    *n = sizeof headers / sizeof *headers;
+    return headers;
+}
+
+/* Whether a list of words, a space between, has this one. */
+static bool lists(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (const char *at = list; at != NULL && (at = strstr(at, word)) != NULL; at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
+            return true;
+    return false;
+}
+
+bool route_is_kept(const route *row)
+{
+    return strcmp(row->method, "GET") != 0 && (row->traits & ROUTE_PUBLIC) == 0;
+}
+
+bool route_reads(const route *row, const char *header)
+{
+    if (strcmp(header, "Idempotency-Key") == 0 || strcmp(header, "X-Tensord") == 0)
+        return route_is_kept(row);
+    if (strcmp(header, "Prefer") == 0)
+        return (row->traits & ROUTE_DEFERS) != 0;
+    if (strncmp(header, "Tensor-", 7) == 0)
+        return lists(row->takes, "application/octet-stream");
+    return lists(row->headers, header);
 }

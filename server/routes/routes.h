@@ -96,7 +96,7 @@ typedef enum route_trait {
     ROUTE_TRIED = 16, /* with a short body, the connection's thread tries before a worker */
 } route_trait;
 
-enum { ROUTE_ERRORS_MAX = 64 };
+enum { ROUTE_ERRORS_MAX = 64, ROUTE_ALSO_MAX = 4 };
 
 struct route {
     const char *method;  /* GET rows answer HEAD as well */
@@ -108,9 +108,13 @@ struct route {
     const char *takes, *gives; /* media types, a space between; the first is usual */
     const char *takes_schema, *gives_schema; /* rows of openapi/schemas.def; or NULL */
     const char *query;                       /* names in params.def, a space between; or NULL */
-    int status;                              /* of success; 0: 200 */
-    error_kind errors[ROUTE_ERRORS_MAX];     /* besides those any route gives; ends with 0 */
-    const char *summary;                     /* one sentence */
+    const char *headers;      /* names in headers.def that no trait tells of, likewise; or NULL */
+    int status;               /* of success; 0: 200 */
+    int also[ROUTE_ALSO_MAX]; /* other statuses that are no errors; ends with 0 */
+    route_handle *check;      /* of one that defers, whether the caller may do what its body asks;
+                                 answers nothing */
+    error_kind errors[ROUTE_ERRORS_MAX]; /* besides those any route gives; ends with 0 */
+    const char *summary;                 /* one sentence */
 };
 
 /* The scopes of which a token needs one for the row: what it says, or else read for GET and
@@ -119,6 +123,19 @@ unsigned route_scopes(const route *row);
 
 /* The table; *n rows. */
 const route *routes_table(size_t *n);
+
+/* A row of headers.def: a header of requests. */
+typedef struct route_header {
+    const char *name, *doc;
+} route_header;
+
+const route_header *route_headers(size_t *n);
+
+/* Whether a row's requests are heard when they say something by this header, one of those rows. */
+bool route_reads(const route *row, const char *header);
+
+/* Whether it changes something, and takes an Idempotency-Key. */
+bool route_is_kept(const route *row);
 
 /* A row of params.def: a parameter of a path or a query. */
 typedef struct route_param {

@@ -145,6 +145,20 @@ bool stored_limit(const http_request *r, size_t *limit, error *err)
     return true;
 }
 
+const char *stored_cursor(const http_request *r, const char *prefix, error *err)
+{
+    const char *said = http_query(r, "cursor"), *name;
+    error none = {0};
+
+    if (said == NULL)
+        return "";
+    name = name_normalise(r->arena, said, strlen(said), &none);
+    if (name != NULL && strcmp(name, said) == 0 && strncmp(said, prefix, strlen(prefix)) == 0)
+        return said;
+    error_set(err, ERR_REQUEST, "cursor is what the page before said, not '%.40s'.", said);
+    return NULL;
+}
+
 /* Adds a word to an address, with what is special in addresses escaped. */
 static void add_escaped(text *to, const char *word)
 {

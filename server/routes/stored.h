@@ -41,6 +41,10 @@ void stored_add_time(json_writer *w, const char *key, int64_t date_us);
 /* What ?limit= says of a page. ERR_REQUEST for what is no number in its range. */
 bool stored_limit(const http_request *r, size_t *limit, error *err);
 
+/* The name behind which ?cursor= has a page of names with a prefix begin; "" if it is not said.
+ * Such a name may have gone since. NULL and ERR_REQUEST for what no page can have said. */
+const char *stored_cursor(const http_request *r, const char *prefix, error *err);
+
 /* Sets the header Link to the next page of a list. */
 void stored_link_next(http_request *r, const char *path, const char *prefix, size_t limit,
                       const char *cursor);

@@ -203,17 +203,21 @@ static void answer_versions(http_request *r, const snapshot *n, const entry *e, 
 
 bool variable_versions(services *s, http_request *r, error *err)
 {
-    const char *name = stored_name(r, err), *cursor = http_query(r, "cursor");
+    const char *name = stored_name(r, err);
+    int64_t before = INT64_MAX;
     size_t limit;
     snapshot *n;
     const entry *e;
 
     if (name == NULL || !stored_limit(r, &limit, err))
         return false;
+    if (!http_query_integer(r, "cursor", &before) || before < 1)
+        return error_set(err, ERR_REQUEST, "cursor is the number of a version, not '%.40s'.",
+                         http_query(r, "cursor"));
     n = stored_snapshot(s, r);
     e = stored_find(n, ENTRY_VARIABLE, name, err);
     if (e != NULL)
-        answer_versions(r, n, e, cursor == NULL ? INT64_MAX : strtoll(cursor, NULL, 10), limit);
+        answer_versions(r, n, e, before, limit);
     snapshot_unref(n);
     return e != NULL;
 }
@@ -222,14 +226,16 @@ bool variable_versions(services *s, http_request *r, error *err)
 
 static bool answer_page(services *s, http_request *r, const snapshot *n, size_t limit, error *err)
 {
-    const char *prefix = http_query(r, "prefix"), *cursor = http_query(r, "cursor");
+    const char *prefix = http_query(r, "prefix") == NULL ? "" : http_query(r, "prefix");
+    const char *after = stored_cursor(r, prefix, err);
     const entry **page = arena_array(r->arena, limit + 1, sizeof *page);
     text body;
     json_writer w = json_to(&body, false);
     size_t count;
 
-    prefix = prefix == NULL ? "" : prefix;
-    count = snapshot_list(n, ENTRY_VARIABLE, prefix, cursor == NULL ? "" : cursor, page, limit + 1);
+    if (after == NULL)
+        return false;
+    count = snapshot_list(n, ENTRY_VARIABLE, prefix, after, page, limit + 1);
     text_init(&body);
     json_begin(&w, NULL, '{');
     json_begin(&w, "variables", '[');

@@ -145,7 +145,14 @@ def headers_of_the_answer_tell_where_it_is(report):
         report.check(answer["state"] in ("queued", "running", "done"), f"{answer}")
         report.check(server.json("POST", "/v1/eval", {"program": "1"}, {"Prefer": "wait=5, return=minimal"})[0] == 200,
                      "other preferences")
+        for said, applied in (("restart=fail", "respond-async, restart=fail"), ("restart=bogus", "respond-async"), ("wait=3", "respond-async")):
+            headers = server.request("POST", "/v1/eval", b'{"program": "1"}', {
+                "Prefer": "respond-async, " + said, "Content-Type": "application/json"})[1]
+            report.check(headers["Preference-Applied"] == applied, f"{said}: {headers['Preference-Applied']}")
         report.check(server.json("GET", "/v1/jobs/nothing")[0] == 404, "an unknown job")
+        for cursor in ("zz", "0", answer["id"] + "0", answer["id"][:-1], "", answer["id"].upper()[:-1] + "G"):
+            status, problem = server.json("GET", "/v1/jobs?cursor=" + cursor)
+            report.check(status == 400 and problem["code"] == "request-invalid", f"cursor={cursor}: {status} {problem}")
         report.check(server.json("POST", "/v1/eval", {"program": "1"}, {**LATER, "Accept": "text/html"})[0] == 406,
                      "a form that there is not")
 
@@ -169,7 +176,12 @@ def a_running_job_tells_how_far_it_is_and_stops(report):
         report.check(result(server, job)[0] == 422, "the result of a cancelled job")
         report.check(server.request("GET", "/v1/variables/y")[0] == 404, "a cancelled job stored something")
         report.check(server.request("DELETE", "/v1/jobs/" + job)[0] == 204, "DELETE again")
-        report.check(result(server, job)[0] == 410, "the result that was given up")
+        for method, path in (("GET", ""), ("GET", "/result"), ("GET", "/events"), ("DELETE", "")):
+            report.check(server.request(method, "/v1/jobs/" + job + path)[0] == 404, f"{method} {path} of a job that was removed")
+        report.check(server.json("GET", "/v1/jobs")[1]["jobs"] == [], "the list without it")
+        server.stop()
+        server.start()
+        report.check(server.request("GET", "/v1/jobs/" + job)[0] == 404, "it is back after a restart")
 
 
 def one_after_the_other(report):
@@ -177,8 +189,9 @@ def one_after_the_other(report):
         first = submit(server, {"program": LONG})
         wait(server, first, "running")
         others = [submit(server, {"program": "%d" % i}) for i in range(4)]
-        status, answer = server.json("POST", "/v1/eval", {"program": "1"}, LATER)
-        report.check(status == 429 and answer["code"] == "job-quota", f"{status} {answer}")
+        status, headers, body = server.request("POST", "/v1/eval", b'{"program": "1"}', {**LATER, "Content-Type": "application/json"})
+        report.check(status == 429 and json.loads(body)["code"] == "job-quota", f"{status} {body}")
+        report.check(headers["Retry-After"] == "86400", f"none has ended, and results are kept for a day: {headers['Retry-After']}")
         states = [j["state"] for j in server.json("GET", "/v1/jobs")[1]["jobs"]]
         report.check(states == ["queued"] * 4 + ["running"], f"{states}")
         server.request("DELETE", "/v1/jobs/" + others[1])

@@ -70,6 +70,9 @@ def a_journal_gets_no_link(report):
         server.process.send_signal(signal.SIGTERM)
         report.check(server.process.stdout.read() == b"", "a line was written")
         server.process.wait(timeout=60)
+        done = tensord(server, "login")
+        report.check(done.returncode == 1 and "no server runs here" in done.stderr and done.stdout == "",
+                     f"a link to a server that was stopped: {done}")
 
 
 def a_code_ends_after_ten_minutes(report, server):

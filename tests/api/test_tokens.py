@@ -56,14 +56,17 @@ def evaluations_store_with_write_alone(report, server):
     for document in ({"program": "k = 1", "store": ["k"]}, {"program": "k = 1", "store": "all"}, {"program": "1", "delete": ["x"]}):
         status, answer = ask(server, token, "POST", "/v1/eval", document)
         report.check(status == 403 and "write" in answer["detail"], f"{document}: {status} {answer}")
-        job = ask(server, token, "POST", "/v1/eval", document, Prefer="respond-async")[1]["id"]
-        for _ in range(100):
-            state = server.json("GET", "/v1/jobs/" + job)[1]
-            if state["state"] in ("done", "failed"):
-                break
-            time.sleep(0.02)
-        report.check(state["state"] == "failed" and state["problem"]["code"] == "forbidden", f"{state}")
-    report.check(ask(server, token, "POST", "/v1/graphs/g/run", {"feeds": {"a": 1}, "store": {"k": "a"}})[0] == 403, "run")
+        status, answer = ask(server, token, "POST", "/v1/eval", document, Prefer="respond-async")
+        report.check(status == 403 and answer["code"] == "forbidden", f"{document}, as a job: {status} {answer}")
+    for prefer in ("", "respond-async"):
+        for more in ({"store": {"k": "a"}}, {"updates": {"x": "a"}}):
+            status = ask(server, token, "POST", "/v1/graphs/g/run", {"feeds": {"a": 1}, **more}, Prefer=prefer)[0]
+            report.check(status == 403, f"run {prefer} {more}: {status}")
+    report.check(server.json("GET", "/v1/jobs")[1]["jobs"] == [], "what was refused became a job")
+    job = ask(server, token, "POST", "/v1/eval", {"program": "sum(y)", "inputs": {"y": list(range(30000))}}, Prefer="respond-async")[1]["id"]
+    report.check(ended(server, job)["state"] == "done", "a job that stores nothing")
+    status, answer = ask(server, token, "POST", "/v1/eval", {"programme": "1"}, Prefer="respond-async")
+    report.check(status == 400 and answer["code"] == "unknown-member", f"one that cannot be read: {status} {answer}")
     report.check(ask(server, both, "POST", "/v1/eval", {"program": "k = 1", "store": ["k"]})[0] == 200, "with write")
 
 
@@ -155,7 +158,8 @@ def what_is_told(server, token):
     for name in OTHERS:
         for kind, requests in zip(("read", "write"), requests_for(name)):
             for request in requests:
-                for condition in ({}, {"If-None-Match": "*"}, {"If-Match": "*"}) if kind == "write" else ({},):
+                one = kind == "write" and request[1] not in ("/v1/eval", "/v1/variables", "/v1/graphs/lab_f/run")
+                for condition in ({}, {"If-None-Match": "*"}, {"If-Match": "*"}) if one else ({},):
                     status, answer = ask(server, token, *request, **condition)
                     kept = {k: v for k, v in answer.items() if k not in ("request_id", "snapshot", "stats")}
                     told[kind, str(request), str(condition)] = status, kept
@@ -198,6 +202,10 @@ def a_prefix_hides_and_keeps_all_other_names(report, server):
     report.check([v["name"] for v in listed["graphs"]] == ["lab_f", "lab_uses"] and listed["count"] == 2, f"{listed}")
     status, answer = ask(server, token, "POST", "/v1/eval", {"program": "lab_c = lab_a + exp_b", "store": ["lab_c"]})
     report.check(status == 200 and server.eval("lab_c")[1]["result"]["data"] == 3, f"its own: {answer}")
+    for method, path, document in (("POST", "/v1/eval", {"program": "1"}), ("PUT", "/v1/variables", {"lab_c": 1}),
+                                   ("POST", "/v1/graphs/lab_f/run", {"feeds": {"a": 1}})):
+        status, answer = ask(server, token, method, path, document, **{"If-Match": "*"})
+        report.check(status == 400 and "If-Match" in answer["detail"], f"a condition on {path}: {status} {answer}")
     job = ask(server, token, "POST", "/v1/eval", {"program": "q = 1", "store": ["q"]}, Prefer="respond-async")[1]["id"]
     report.check(ended(server, job)["problem"]["code"] == "forbidden", "in a job")
     job = ask(server, token, "POST", "/v1/eval", {"program": "secret2"}, Prefer="respond-async")[1]["id"]

@@ -64,6 +64,9 @@ def main():
         page = server.json("GET", "/v1/variables/x/versions?limit=2")[1]
         report.check([v["version"] for v in page["versions"]] == [7, 6] and page["cursor"] == "6", f"{page}")
         report.check(versions(server, "x", "?limit=2&cursor=6") == [5, 4], "the next page")
+        for cursor in ("zz", "0", "-1", "6x", ""):
+            status, problem = server.json("GET", "/v1/variables/x/versions?cursor=" + cursor)
+            report.check(status == 400 and problem["code"] == "request-invalid", f"cursor={cursor}: {status}")
         for query, status in (("version=0", 400), ("version=x", 400), ("version=99", 404)):
             report.check(server.json("GET", "/v1/variables/x?" + query)[0] == status, query)
         server.request("DELETE", "/v1/variables/big")

@@ -29,6 +29,7 @@ def check_words(report):
     report.check(commands >= {"serve", "check", "token"}, f"{commands}")
     report.check(set(completed(script, '""')) >= commands, "commands are completed")
     report.check(set(completed(script, "serve", '""')) == flags, "flags are completed")
+    report.check(completed(script, "token", '""') == ["create", "list", "revoke"], "what token does is completed")
     report.check(completed(script, "serve", "--auth", "n") == ["none"], "values are completed")
     tags = {t.replace("\\-", "-") for t in re.findall(r"^\.TP\n\\fB(.*?)\\fR", page, re.M)}
     report.check(tags >= flags | commands, f"the page lacks {flags | commands - tags}")

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The server as a process: signals, rights, files."""
+import fcntl
 import os
 import re
 import shutil
@@ -57,8 +58,10 @@ def what_root_writes_is_the_servers(report, data):
     for place, folders, files in os.walk(data):
         for name in [place] + [os.path.join(place, name) for name in files]:
             os.chown(name, owner, owner)
-    for words in (["token", "create", "y", "read"], ["login"]):
-        subprocess.run([TENSORD, *words, "--data", data], check=True, capture_output=True, timeout=60)
+    with open(os.path.join(data, "LOCK")) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # as that server would
+        for words in (["token", "create", "y", "read"], ["login"]):
+            subprocess.run([TENSORD, *words, "--data", data], check=True, capture_output=True, timeout=60)
     for name in ("tokens", "login"):
         found = os.stat(os.path.join(data, name))
         report.check(found.st_uid == owner and found.st_mode & 0o777 == 0o600, f"{name}: {found}")

@@ -223,10 +223,17 @@ static void queued_and_running_jobs_are_cancelled(void **state)
     j = jobs_find(p->js, running);
     assert_true(job_cancel(j, 5000000, &err));
     assert_int_equal(job_status_of(j).state, JOB_CANCELLED);
-    assert_true(job_cancel(j, 0, &err)); /* once more: its answer goes */
-    assert_true(job_status_of(j).expired);
+    assert_true(job_cancel(j, 0, &err)); /* once more: it goes */
+    assert_null(jobs_find(p->js, running));
     assert_null(job_answer(j, &err));
-    assert_int_equal(err.kind, ERR_GONE);
+    error_clear(&err);
+    assert_true(job_cancel(j, 0, &err)); /* by another, who had found it before */
+    job_unref(j);
+    shut(p);
+    open_jobs(p);
+    assert_null(jobs_find(p->js, running));
+    j = jobs_find(p->js, queued);
+    assert_non_null(j);
     job_unref(j);
     assert_int_equal(p->runs, 1);
 }
@@ -279,7 +286,7 @@ static void interrupted_jobs_run_again_or_fail_as_asked(void **state)
     assert_int_equal(p->runs, 3);
 }
 
-static void there_is_a_limit_which_expired_jobs_do_not_count_for(void **state)
+static void there_is_a_limit_which_deleted_jobs_do_not_count_for(void **state)
 {
     workshop *p = *state;
     error err = {0};
@@ -293,6 +300,7 @@ static void there_is_a_limit_which_expired_jobs_do_not_count_for(void **state)
     error_clear(&err);
     jobs_start(p->js);
     assert_true(becomes(p, id, JOB_DONE));
+    assert_in_range(jobs_quota_wait(p->js, ""), 1, p->options.keep_us);
     j = jobs_find(p->js, id);
     assert_true(job_cancel(j, 0, &err));
     job_unref(j);
@@ -360,7 +368,7 @@ int main(void)
         TEST(queued_and_running_jobs_are_cancelled),
         TEST(queued_jobs_run_after_a_restart),
         TEST(interrupted_jobs_run_again_or_fail_as_asked),
-        TEST(there_is_a_limit_which_expired_jobs_do_not_count_for),
+        TEST(there_is_a_limit_which_deleted_jobs_do_not_count_for),
         TEST(owners_have_quotas_and_lists_of_their_own),
         TEST(answers_expire_and_jobs_are_forgotten),
     };

@@ -9,15 +9,12 @@ out by the thousand, damage, a mixed load that nothing may grow under, and valgr
 The power is cut on an ext4 of its own in a file (root must mount it): the server is killed, the file
 system is told to forget what it has not written, and mounted again; so its journal is replayed and the
 index's log, which is begun anew all the time, is what was synced of it."""
-import fcntl
 import io
 import os
 import random
 import statistics
-import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -26,12 +23,12 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "lib"), os.path.join(HERE, "crash")]
 import test_http_kill as writers  # noqa: E402
+from disk import Disk  # noqa: E402
 from server import TENSORD, Report, Server  # noqa: E402
 
 BUILD = os.environ.get("BUILD", "build")
 SECONDS = float(os.environ.get("SOAK_MINUTES", "10")) * 60
 MIB = 1 << 20
-EXT4_SHUTDOWN, NO_LOG_FLUSH = 0x8004587D, 2
 report = Report()
 
 
@@ -45,52 +42,32 @@ def until(seconds):
 
 # ---- Power cuts -----------------------------------------------------------------------------------
 
-class Cut:
-    """An ext4 in a file, whose power can be cut."""
+def power(seconds):
+    disk = Disk("ext4", 256 * MIB)
+    with disk as path:
+        if path is None:
+            return print("note: SKIPPED: cannot mount; the power of no file system was cut")
+        cut_often(seconds, disk)
 
-    def __init__(self):
-        self.path = tempfile.mkdtemp(prefix="tensord-power-")
-        self.image = self.path + ".image"
-        with open(self.image, "wb") as f:
-            f.truncate(256 * MIB)
-        subprocess.run(["mkfs.ext4", "-q", "-F", self.image], check=True)
 
-    def mount(self):
-        return subprocess.run(["mount", "-o", "loop", self.image, self.path], capture_output=True).returncode == 0
-
-    def cut(self, server):
+def cut_often(seconds, disk):
+    def cut(server):
         """The server goes first: a sync that is under way while the power goes may seem to succeed."""
         server.kill()
         server.log.close()
-        fd = os.open(self.path, os.O_RDONLY)
-        fcntl.ioctl(fd, EXT4_SHUTDOWN, struct.pack("I", NO_LOG_FLUSH))
-        os.close(fd)
-        subprocess.run(["umount", self.path], check=True)
-        report.check(self.mount(), "it is mounted again")
+        disk.fail()
+        report.check(disk.mount_again(), "it is mounted again")
 
-    def remove(self):
-        subprocess.run(["umount", self.path], capture_output=True)
-        os.rmdir(self.path)
-        os.remove(self.image)
-
-
-def power(seconds):
-    disk = Cut()
-    try:
-        if not disk.mount():
-            return print("note: SKIPPED: cannot mount; the power of no file system was cut")
-        data = os.path.join(disk.path, "data")
-        os.mkdir(data)
-        with Server(data=data) as server:
-            for i in range(100):  # the log is at its full length, and is written over from now on
-                server.eval("log = zeros(8000) + %d" % i, store=["log"])
-            cuts, answered = writers.run(report, until(seconds), server, disk.cut)
-            server.stop()
-            code = subprocess.run([TENSORD, "check", "--data", data], capture_output=True, text=True)
-            report.check(code.returncode == 0, f"check: {code.stdout} {code.stderr}")
-        print(f"note: power: {cuts} cuts, {answered} answered writes")
-    finally:
-        disk.remove()
+    data = os.path.join(disk.path, "data")
+    os.mkdir(data)
+    with Server(data=data) as server:
+        for i in range(100):  # the log is at its full length, and is written over from now on
+            server.eval("log = zeros(8000) + %d" % i, store=["log"])
+        cuts, answered = writers.run(report, until(seconds), server, cut)
+        server.stop()
+        code = subprocess.run([TENSORD, "check", "--data", data], capture_output=True, text=True)
+        report.check(code.returncode == 0, f"check: {code.stdout} {code.stderr}")
+    print(f"note: power: {cuts} cuts, {answered} answered writes")
 
 
 def kills(seconds):

@@ -7,47 +7,16 @@ a large one that somebody else fills, down to the last block, where the ballast 
 Needs to mount: it is skipped, loudly, where that is refused."""
 import base64
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from disk import Disk  # noqa: E402
 from server import Report, Server  # noqa: E402
 
 MIB = 1 << 20
 BYTES = {"Content-Type": "application/octet-stream", "Tensor-Dtype": "uint8"}
 report = Report()
-
-
-class Disk:
-    """A file system of its own, while in use; None as the path if it cannot be mounted."""
-
-    def __init__(self, kind, size):
-        self.kind, self.size = kind, size
-        self.image, self.mounted = None, False
-
-    def __enter__(self):
-        self.path = tempfile.mkdtemp(prefix="tensord-disk-")
-        command = ["mount", "-t", "tmpfs", "-o", "size=%d" % self.size, "tmpfs", self.path]
-        if self.kind == "ext4":
-            self.image = self.path + ".image"
-            with open(self.image, "wb") as f:
-                f.truncate(self.size)
-            if shutil.which("mkfs.ext4") is None or shutil.which("mount") is None:
-                return None
-            subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", self.image], check=True)
-            command = ["mount", "-o", "loop", self.image, self.path]
-        self.mounted = subprocess.run(command, capture_output=True).returncode == 0
-        return self.path if self.mounted else None
-
-    def __exit__(self, *_):
-        if self.mounted:
-            subprocess.run(["umount", self.path], check=True)
-        os.rmdir(self.path)
-        if self.image is not None:
-            os.remove(self.image)
 
 
 def put(server, name, n, form="auto"):

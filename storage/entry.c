@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/crc32c.h"
+#include "engine/base/log.h"
 #include "engine/tensor/npy.h"
 #include "engine/tensor/resident.h"
 #include "storage/mapping.h"
@@ -198,9 +199,27 @@ bool content_verify(content *c, const buffer *elements, int64_t from, int64_t n,
 
 /* ---- Values -------------------------------------------------------------------- */
 
-/* Names who it is that is damaged. */
+void entry_note_damage(const entry *e, const char *why)
+{
+    content *c = e->content;
+
+    if (atomic_exchange(&c->told, true))
+        return;
+    atomic_fetch_add(&c->storage->damaged, 1);
+    log_message(LOG_ERROR, "damaged: %s %s: %s", entry_kind_name(e->kind), e->name, why);
+}
+
+bool entry_lost(const entry *e, error *err)
+{
+    const error why = {.kind = ERR_INTEGRITY, .detail = "its file could not be read"};
+
+    return entry_damaged(e, &why, err);
+}
+
 bool entry_damaged(const entry *e, const error *why, error *err)
 {
+    if (why->kind == ERR_INTEGRITY)
+        entry_note_damage(e, why->detail);
     return error_set(err, why->kind, "%s %s: %s", entry_kind_name(e->kind), e->name, why->detail);
 }
 

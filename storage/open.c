@@ -125,6 +125,8 @@ static entry *entry_of_row(loading *l, const name_row *row, dtype t, entry_kind 
     if (row->file != NULL && row->chunked) {
         slots_join(slots_of_row(l, row), e->content);
         load_map(e->content);
+        if (e->content->damaged)
+            entry_note_damage(e, "the map of its chunks is lost");
     } else if (row->file != NULL) {
         e->content->in_file = true;
         memcpy(e->content->file, row->file, FILE_ID_BYTES);
@@ -382,6 +384,7 @@ void storage_figures_get(storage *s, storage_figures *result)
         .bytes_max = s->options.bytes_max,
         .commits = s->commits,
         .syncs = s->syncs,
+        .damaged = s->damaged,
         .strays = s->strays,
         .writable = !s->failed,
     };

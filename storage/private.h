@@ -52,6 +52,7 @@ typedef struct slots slots;
 struct content {
     _Atomic int references;
     _Atomic bool doomed, damaged;
+    _Atomic bool told;        /* that it is damaged, to the log */
     _Atomic bool is_volatile; /* never in the index */
     bool in_file;             /* of ours: a .npy, or slots */
     dtype dtype;
@@ -131,7 +132,11 @@ void entry_unref(entry *e);
 /* variable, graph, hidden. */
 const char *entry_kind_name(entry_kind kind);
 
-/* Says of which entry an error tells; returns false. */
+/* Tells the log once, and counts, that the value of an entry is damaged. */
+void entry_note_damage(const entry *e, const char *why);
+
+/* Says of which entry an error tells, and notes that it is damaged if that is the error; returns
+ * false. */
 bool entry_damaged(const entry *e, const error *why, error *err);
 
 /* The hidden name of an older version; to be freed. */
@@ -233,6 +238,7 @@ struct storage {
     _Atomic bool failed;
     _Atomic int64_t bytes; /* of all contents that are stored or being stored */
     _Atomic int64_t commits, syncs;
+    _Atomic int64_t damaged; /* values found so since the start */
     int64_t strays;
     _Atomic int backups; /* that are made; no file is removed meanwhile */
 

@@ -98,6 +98,7 @@ typedef struct storage_figures {
     int64_t bytes, bytes_max; /* of stored values */
     int64_t cached_bytes;     /* of inline values in memory */
     int64_t commits, syncs;   /* transactions, and commits to the index that carried them */
+    int64_t damaged;          /* values found damaged or unreadable since the start */
     int64_t strays;           /* files swept at start */
     bool writable;            /* false after a failed sync */
 } storage_figures;
@@ -227,6 +228,10 @@ bool entry_tensor(storage *s, const entry *e, tensor *result, error *err);
 /* Checks the checksums of the chunks that hold n bytes of the elements from the
  * byte from on, unless that was done before. ERR_INTEGRITY if one is wrong. */
 bool entry_verify(storage *s, const entry *e, int64_t from, int64_t n, error *err);
+
+/* Says that the file of an entry could not be read while its elements were in use, and has the log
+ * and the figures tell it. False and ERR_INTEGRITY. */
+bool entry_lost(const entry *e, error *err);
 
 /* An open descriptor of the .npy file, for sending it without mapping; *offset
  * is where the elements begin. The caller closes it. -1 and ERR_INTEGRITY, or

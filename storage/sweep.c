@@ -106,6 +106,14 @@ static void mark_missing(sweeping *w)
     }
 }
 
+static void tell_missing(const snapshot *n)
+{
+    for (entry *e = names_after(n->names, "", true); e != NULL;
+         e = names_after(n->names, e->name, false))
+        if (e->content->damaged)
+            entry_note_damage(e, "its file is missing");
+}
+
 /* What nobody uses of the files of chunked arrays: chunks of commits that did not happen, and what
  * was not given back yet. */
 static void sweep_slots(const snapshot *n)
@@ -181,7 +189,7 @@ bool sweep(storage *s, const snapshot *n, error *err)
         sweep_slots(n);
         s->strays = (int64_t)w.stray_count;
         if (w.missing > 0)
-            log_message(LOG_ERROR, "%" PRId64 " arrays have lost their files", w.missing);
+            tell_missing(n);
     }
     arena_free(w.arena);
     return ok;

@@ -105,10 +105,17 @@ static bool check_results(const evaluation *e, bool have_run, error *err)
 /* What was computed from files that could not be read is nothing. */
 static bool check_inputs(const evaluation *e, error *err)
 {
-    for (int i = 0; i < e->graph->input_count; i++)
-        if (e->tensors[i].buf != NULL && buffer_is_lost(e->tensors[i].buf))
-            return error_set(err, ERR_INTEGRITY, "The file of '%s' could not be read.",
-                             e->graph->inputs[i].node->name);
+    for (int i = 0; i < e->graph->input_count; i++) {
+        const char *name = e->graph->inputs[i].node->name;
+        const entry *stored;
+
+        if (e->tensors[i].buf == NULL || !buffer_is_lost(e->tensors[i].buf))
+            continue;
+        stored = snapshot_find(txn_base(e->bindings.txn), name);
+        return stored != NULL
+                   ? entry_lost(stored, err)
+                   : error_set(err, ERR_INTEGRITY, "The file of '%s' could not be read.", name);
+    }
     return true;
 }
 

@@ -429,7 +429,7 @@ static bool show(services *s, http_request *r, const entry *e, const kind *k, in
          (k->show == show_table || entry_verify(s->storage, e, 0, entry_nbytes(e), err)) &&
          k->show(&p, err);
     if (ok && buffer_is_lost(whole.buf))
-        ok = error_set(err, ERR_INTEGRITY, "The file of '%s' could not be read.", e->name);
+        ok = entry_lost(e, err);
     tensor_unref(&whole);
     if (ok)
         stored_answer_etag(s, r, e, k->name);

@@ -55,7 +55,7 @@ static bool answer_part(services *s, http_request *r, const entry *e, const tens
     if (!done && !answer_tensor(r, format, name, part, err))
         return false;
     if (buffer_is_lost(part->buf))
-        return error_set(err, ERR_INTEGRITY, "The file of '%s' could not be read.", e->name);
+        return entry_lost(e, err);
     stored_answer_etag(s, r, e, wire_format_name(format));
     answer_header(r, "Cache-Control", "private, no-cache");
     return true;

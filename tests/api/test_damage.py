@@ -29,6 +29,7 @@ def a_file_that_shrinks_while_it_is_computed_with(report):
         thread.join()
         status, answer = answers[0]
         report.check(status == 500 and answer["code"] == "integrity-error", f"computing: {status} {str(answer)[:300]}")
+        report.check(told(server) == (1, ["variable x"]), f"{told(server)}")
         report.check(server.eval("y.sum()")[0] == 200, "another array")
         status, answer = server.eval("x.sum()")
         report.check(status == 500 and answer["code"] == "integrity-error", f"afterwards: {status} {answer}")
@@ -64,6 +65,36 @@ def a_file_that_shrinks_while_it_is_sent(report):
         report.check(server.eval("1 + 1")[0] == 200, "the server is alive")
 
 
+def told(server):
+    """How many are counted as damaged, and the names that the log has, each as often as there."""
+    with open(server.log.name) as f:
+        lines = [json.loads(line)["message"] for line in f if line.startswith("{")]
+    metrics = server.request("GET", "/metrics")[2].decode()
+    counted = int(next(line for line in metrics.splitlines() if line.startswith("tensord_storage_damaged")).split()[1])
+    return counted, [m.split(":")[1].strip() for m in lines if m.startswith("damaged: ")]
+
+
+def what_is_damaged_is_told_once(report):
+    """Bits of a file, and a file that is missing."""
+    with Server() as server:
+        server.eval("x = arange(100000)\ny = x + 1\nsound = x + 2", store="all")
+        report.check(told(server) == (0, []), f"of sound data: {told(server)}")
+        x, y = file_of(server, "x"), file_of(server, "y")
+        server.stop()
+        os.remove(y)
+        with open(x, "r+b") as f:
+            f.seek(300000)
+            f.write(b"damage")
+        server.start()
+        report.check(told(server) == (1, ["variable y"]), f"at the start: {told(server)}")
+        for _ in range(2):
+            for name in ("x", "y", "sound"):
+                status = server.eval(name + ".sum()")[0]
+                report.check(status == (200 if name == "sound" else 500), f"{name}: {status}")
+        report.check(told(server) == (2, ["variable y", "variable x"]), f"after use: {told(server)}")
+        report.check(server.json("GET", "/v1/info")[1]["storage"]["damaged"] == 2, "/v1/info")
+
+
 def flipped_bits_are_found(report):
     with Server() as server:
         server.eval("x = arange(100000)\ny = x + 1", store="all")
@@ -86,7 +117,7 @@ def flipped_bits_are_found(report):
 def main():
     report = Report()
     for test in (a_file_that_shrinks_while_it_is_computed_with, a_file_that_shrinks_while_it_is_sent,
-                 flipped_bits_are_found):
+                 flipped_bits_are_found, what_is_damaged_is_told_once):
         test(report)
     return report.end()
 

@@ -120,15 +120,29 @@ bool loop_may_go_on(const node *n, const stop_sign *stop, int64_t count, error *
                            "%s would run more than %" PRId64 " times", n->op->name, limit);
 }
 
-bool run_while(runner *r, const step *s, error *err)
+/* How far a loop is that nobody knows the length of: half of its work after so many iterations, two
+ * thirds after twice as many. */
+static void tell_iterations(run_progress *p, int64_t before, double work, int64_t count)
+{
+    enum { HALF = 1000 };
+
+    if (p == NULL)
+        return;
+    p->work_done = before + (int64_t)(work * (double)count / (double)(count + HALF));
+    p->iterations += count > 0;
+}
+
+/* Applies the body as long as the condition holds. A failure releases the variables. */
+static bool iterate(runner *r, const step *s, run_progress *p, tensor *variables, error *err)
 {
     const int params = s->own;
     const function condition = function_of(r, s, 0, params), body = function_of(r, s, 1, params);
-    tensor *variables = variables_of(r, s, params);
     tensor *results = arena_array(r->arena, (size_t)params + 1, sizeof *results);
+    const int64_t before = p == NULL ? 0 : p->work_done;
     bool go_on = true;
 
     for (int64_t count = 0;; count++) {
+        tell_iterations(p, before, s->work, count);
         if (!holds(r, &condition, variables, &go_on, err) ||
             (go_on && (!loop_may_go_on(s->node, r->stop, count, err) ||
                        !advance(r, &body, variables, results, err)))) {
@@ -136,11 +150,25 @@ bool run_while(runner *r, const step *s, error *err)
             return false;
         }
         if (!go_on)
-            break;
+            return true;
     }
-    for (int i = 0; i < params; i++)
+}
+
+/* Its functions tell nobody how far they are: how often they are called is not known. */
+bool run_while(runner *r, const step *s, error *err)
+{
+    tensor *variables = variables_of(r, s, s->own);
+    const stop_sign *stop = r->stop;
+    stop_sign quiet = *stop;
+    bool ok;
+
+    quiet.progress = NULL;
+    r->stop = &quiet;
+    ok = iterate(r, s, stop->progress, variables, err);
+    r->stop = stop;
+    for (int i = 0; ok && i < s->own; i++)
         runner_adopt_take(r, s->outputs[i], &variables[i]);
-    return true;
+    return ok;
 }
 
 /* A scan while it runs. */

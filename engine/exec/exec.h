@@ -13,11 +13,12 @@
 
 #include "engine/plan/plan.h"
 
-/* How far a run is, for whoever watches it from another thread. The work of a while loop is
- * not known before, so what is done may pass what was planned and come back. */
+/* How far a run is, for whoever watches it from another thread. The work of a while loop is not
+ * known before: it comes ever closer to what was planned for it, and its iterations are counted. */
 typedef struct run_progress {
     _Atomic int64_t steps, work;           /* planned so far */
     _Atomic int64_t steps_done, work_done; /* element operations */
+    _Atomic int64_t iterations;            /* of while loops that are in no other */
     int depth;                             /* of functions that run; the running thread's */
 } run_progress;
 
@@ -25,7 +26,7 @@ typedef struct run_progress {
 static inline void run_progress_restart(run_progress *p)
 {
     p->steps = p->steps_done = 0;
-    p->work = p->work_done = 0;
+    p->work = p->work_done = p->iterations = 0;
     p->depth = 0;
 }
 

@@ -101,6 +101,7 @@ job_status job_status_of(job *j)
         .progress = progress_of(j),
         .steps_done = j->progress.steps_done,
         .steps = j->progress.steps,
+        .iterations = j->progress.iterations,
         .created_us = j->created_us,
         .started_us = j->started_us,
     };
@@ -108,6 +109,7 @@ job_status job_status_of(job *j)
         s.progress = j->ending.progress;
         s.steps_done = j->ending.steps_done;
         s.steps = j->ending.steps;
+        s.iterations = j->ending.iterations;
         s.expired = j->ending.expired;
         s.finished_us = j->ending.finished_us;
         s.http_status = j->ending.http_status;
@@ -126,6 +128,7 @@ ending job_ending(job *j, job_state state, int http_status)
         .finished_us = clock_date_us(),
         .steps_done = now.steps_done,
         .steps = now.steps,
+        .iterations = now.iterations,
         .progress = state == JOB_DONE ? 1 : now.progress,
     };
 }

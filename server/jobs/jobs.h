@@ -137,6 +137,7 @@ typedef struct job_status {
     bool expired;    /* its answer is gone */
     double progress; /* 0 to 1, of the planned work; never goes back */
     int64_t steps_done, steps;
+    int64_t iterations; /* of while loops, whose length nobody knows before */
     int64_t created_us, started_us, finished_us; /* since 1970; 0: not yet */
     int http_status;                             /* of a last state */
 } job_status;

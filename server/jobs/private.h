@@ -20,7 +20,7 @@ typedef struct ending {
     job_state state; /* a last one */
     bool expired;
     int http_status;
-    int64_t finished_us, steps_done, steps;
+    int64_t finished_us, steps_done, steps, iterations;
     double progress;
 } ending;
 

@@ -92,8 +92,9 @@ bool record_read(const char *record, job *j)
 
 void ending_add(const ending *e, text *to)
 {
-    text_addf(to, "%s %d %" PRId64 " %d %" PRId64 " %" PRId64 " %.3f\n", job_state_name(e->state),
-              e->http_status, e->finished_us, e->expired, e->steps_done, e->steps, e->progress);
+    text_addf(to, "%s %d %" PRId64 " %d %" PRId64 " %" PRId64 " %.3f %" PRId64 "\n",
+              job_state_name(e->state), e->http_status, e->finished_us, e->expired, e->steps_done,
+              e->steps, e->progress, e->iterations);
 }
 
 bool ending_read(const char *answer, ending *e)
@@ -102,8 +103,10 @@ bool ending_read(const char *answer, ending *e)
     int expired = 0;
 
     *e = (ending){.state = JOB_QUEUED};
-    if (sscanf(answer, "%15s %d %" SCNd64 " %d %" SCNd64 " %" SCNd64 " %lf", state, &e->http_status,
-               &e->finished_us, &expired, &e->steps_done, &e->steps, &e->progress) != 7)
+    /* the last one came later */
+    if (sscanf(answer, "%15s %d %" SCNd64 " %d %" SCNd64 " %" SCNd64 " %lf %" SCNd64, state,
+               &e->http_status, &e->finished_us, &expired, &e->steps_done, &e->steps, &e->progress,
+               &e->iterations) < 7)
         return false;
     e->expired = expired != 0;
     for (int s = 0; s < JOB_STATES; s++)

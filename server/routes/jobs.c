@@ -49,6 +49,7 @@ void job_document_add(const services *s, job *j, json_writer *w)
     json_milli(w, "progress", now.progress);
     json_int(w, "steps_done", now.steps_done);
     json_int(w, "steps", now.steps);
+    json_int(w, "iterations", now.iterations);
     json_string(w, "method", asked->method);
     json_string(w, "target", asked->target);
     stored_add_time(w, "created", now.created_us);

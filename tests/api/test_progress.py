@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a job says it is: never back, and at half time about half.
+"""How far a job says it is: never back, and at half time about half, but for loops whose length nobody knows.
 
 A machine that does other things as well may spoil one look, so each program has five. Runs alone."""
 import json
@@ -33,10 +33,32 @@ def watch(server, program):
     return seen, time.monotonic() - (begun or time.monotonic()), now
 
 
+def loops_of_unknown_length_are_counted(report, server):
+    """They come closer to the end of their share without ever being there, and their rounds are told."""
+    rounds = 30000
+    program = ("while_loop(lambda i, v: i < %d, lambda i, v: (i + 1, v * 0.5 + 1), (0, zeros(10**4)))[1].sum()"
+               " + fori_loop(0, 1000, lambda i, v: v + while_loop(lambda k: k < 3, lambda k: k + 1, 0), 0)" % rounds)
+    job = server.json("POST", "/v1/eval", {"program": program}, {"Prefer": "respond-async"})[1]["id"]
+    seen = []
+    while not seen or seen[-1]["state"] in ("queued", "running"):
+        seen.append(server.json("GET", "/v1/jobs/" + job)[1])
+        time.sleep(0.01)
+    report.check(seen[-1]["state"] == "done" and seen[-1]["progress"] == 1, f"{seen[-1]}")
+    report.check(seen[-1]["iterations"] >= rounds, f"{seen[-1]}")
+    for one in seen[:-1]:
+        report.check(one["iterations"] >= rounds or one["progress"] < 0.99, f"further than it can know: {one}")
+    numbers = [(one["iterations"], one["progress"]) for one in seen]
+    report.check(numbers == sorted(numbers) and len(set(numbers)) > 4, f"{numbers}")
+    server.stop()
+    server.start()
+    report.check(server.json("GET", "/v1/jobs/" + job)[1]["iterations"] == seen[-1]["iterations"], "after a restart")
+
+
 def main():
     report = Report()
     halves = []
     with Server() as server:
+        loops_of_unknown_length_are_counted(report, server)
         for program in PROGRAMS:
             for _ in range(TRIES):
                 seen, took, end = watch(server, program)

@@ -44,8 +44,8 @@ FUZZ_TARGETS ?= $(shell sed -n 's/^TARGET(\([a-z]*\),.*/\1/p' tests/fuzz/targets
 all: $(OUT)/tensord
 
 # The engine is built for speed: vectorised, no errno from maths functions, no
-# flags of the processor that anyone looks at, integers that wrap, and the same bits on every machine (no fused multiply-add
-# behind our back).
+# traps of the processor, integers that wrap, and the same bits on every machine
+# (no fused multiply-add behind our back).
 $(OUT)/engine/%.o: CFLAGS += -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv
 
 ifndef FUZZ

@@ -26,7 +26,7 @@ uint64_t u64_of_f64(double x)
     return x >= half ? (uint64_t)i64_of_f64(x - half) ^ (uint64_t)1 << 63 : (uint64_t)i64_of_f64(x);
 }
 
-#define F        bool
+#define F        uint8_t /* bool, as loops read it */
 #define SUFFIX   BOOL
 #define LOAD(x)  (x)
 #define IMAG(x)  0

@@ -11,7 +11,7 @@
 #define CAST(to, T, body)                                                                          \
     CPU_LEVELS static void KERNEL_OF(to_##to##_of)(size_t n, void *result, const void *const in[]) \
     {                                                                                              \
-        const IN_LOOP(F) *a = in[0];                                                               \
+        const F *a = in[0];                                                                        \
         IN_LOOP(T) *out = result;                                                                  \
         for (size_t i = 0; i < n; i++) {                                                           \
             const F x = a[i];                                                                      \

@@ -41,14 +41,13 @@ ALWAYS_INLINE
 T OF(divide)(T x, T y)
 {
     const R a = OF(re)(x), b = OF(im)(x), c = OF(re)(y), d = OF(im)(y);
-    const bool upright = fabs(c) < fabs(d);
+    const bool upright = fabs(c) < fabs(d), by_zero = (c == 0) & (d == 0);
     const R large = upright ? d : c, small = upright ? c : d;
-    const R ratio = small / large, scale = (R)1 / (large + small * ratio);
-    const R re = upright ? a * ratio + b : a + b * ratio;
-    const R im = upright ? b * ratio - a : b - a * ratio;
-    const bool by_zero = (c == 0) & (d == 0);
+    const R ratio = by_zero ? 0 : small / large, scale = (R)1 / (large + small * ratio);
+    const R p = upright ? ratio : 1, q = upright ? 1 : ratio;
 
-    return PARTS(by_zero ? a * (R)INFINITY : re * scale, by_zero ? b * (R)INFINITY : im * scale);
+    return PARTS(by_zero ? a * (R)INFINITY : (a * p + b * q) * scale,
+                 by_zero ? b * (R)INFINITY : (b * p - a * q) * scale);
 }
 
 /* Real parts decide unless an imaginary part is NaN; equal ones leave it to those. */

@@ -19,6 +19,9 @@ void op_read_signature(op_def *op);
 /* Gives the rows of some functions kernels that are faster on this machine. */
 void op_take_quick(op_def *op);
 
+/* Gives division of short integers kernels that are vector code. */
+void op_take_division(op_def *op);
+
 /* ---- Rules that several families share ----------------------------------------- */
 
 /* ERR_DTYPE saying that op does not take these types. */

@@ -32,6 +32,7 @@ static void add_row(op_def *op)
 
     op_read_signature(op);
     op_take_quick(op);
+    op_take_division(op);
     rows[row_count++] = op;
     add_name(op->name, strlen(op->name), op);
     while (alias != NULL && *alias != '\0') {

@@ -30,7 +30,7 @@ PLAIN_INLINE void put(data *d, const void *element, size_t size)
 }
 
 /* Whether a float64 of unknown type might be read differently as float32: others look at it then.
- * It might halfway between two of them, and where they are subnormal. */
+ * It might be halfway between two of them, and where they are subnormal. */
 PLAIN_INLINE bool is_doubtful(double value)
 {
     uint64_t bits, size;

@@ -51,7 +51,7 @@ static bool build_source(evaluation *e, error *err)
 {
     const source_options options = {.scope = &e->scope,
                                     .mode = e->stored_name != NULL ? DECLARED_OPEN : DECLARED_GIVEN,
-                                    .budget = &body_of(e->request)->budget,
+                                    .budget = e->budget,
                                     .has_seed = e->asked.has_seed,
                                     .seed = e->asked.seed};
 

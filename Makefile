@@ -4,12 +4,13 @@
 # make deps       install what is missing       make bench      speed, side by side with others
 # make tsan       what threads share, under ThreadSanitizer
 # make fuzz       ten targets, FUZZ_SECONDS=120 each, by clang and libFuzzer; FUZZ_TARGETS="npy npz" for some
+# make valgrind   memcheck over tests of storage, wire, lang and plan, and over a server
 # make soak       power cuts, kills, histories, damage, a long load, valgrind (SOAK_MINUTES=10)
 # make deb        build a Debian package
 # make long       values and gradients against PyTorch, drawn anew (ROUNDS=20)
 CC       = gcc
 CXX      = g++
-OUT      = build$(if $(SAN),-san)$(if $(TSAN),-tsan)$(if $(FUZZ),-fuzz)
+OUT      = build$(if $(SAN),-san)$(if $(TSAN),-tsan)$(if $(FUZZ),-fuzz)$(if $(MEMCHECK),-valgrind)
 WARN     = -Wall -Wextra -Wshadow=local -Wvla -Wstack-usage=16384 -Werror
 CFLAGS   = -std=gnu11 -O2 -g $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 CXXFLAGS = -std=c++17 -O3 -g -Wall -Wextra -Werror -fno-exceptions -fno-rtti
@@ -21,6 +22,10 @@ SANFLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omi
 endif
 ifdef TSAN
 SANFLAGS = -fsanitize=thread -DONE_CPU_LEVEL
+endif
+# valgrind knows few instructions of processors that are newer than it is.
+ifdef MEMCHECK
+SANFLAGS = -DONE_CPU_LEVEL
 endif
 # clang knows neither GCC's warnings nor its vector forms of functions, and needs neither here.
 ifdef FUZZ
@@ -137,6 +142,11 @@ soak: deps
 	@$(MAKE) -s -j2 $(OUT)/tensord $(TESTS)
 	@TENSORD=$(OUT)/tensord BUILD=$(OUT) /usr/bin/python3 tests/soak.py
 
+valgrind: deps
+	@VALGRIND=1 tools/deps.sh
+	@$(MAKE) -s -j2 MEMCHECK=1 build-valgrind/tensord $$(BUILD=build-valgrind /usr/bin/python3 tests/memcheck.py --list)
+	@TENSORD=build-valgrind/tensord BUILD=build-valgrind /usr/bin/python3 tests/memcheck.py
+
 deb: deps
 	@$(MAKE) -s -j2 $(OUT)/tensord
 	@tools/package/deb.sh $(OUT)/tensord $(OUT)
@@ -145,6 +155,6 @@ deps:
 	@tools/deps.sh
 
 clean:
-	rm -rf build build-san build-tsan build-fuzz
+	rm -rf build build-san build-tsan build-fuzz build-valgrind
 
-.PHONY: all api test check run bench long tsan fuzz soak deb deps clean
+.PHONY: all api test check run bench long tsan fuzz valgrind soak deb deps clean

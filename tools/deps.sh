@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs what tensord needs to be built and tested, by Debian's package names. Asks
 # nothing when run by root; otherwise prints the command to run. PEERS=1: what speed is
-# compared with instead. FUZZ=1: what make fuzz needs besides.
+# compared with instead. FUZZ=1, VALGRIND=1: what make fuzz and make valgrind need besides.
 packages="g++ libmicrohttpd-dev libjansson-dev libsqlite3-dev libcurl4-openssl-dev \
 libopenblas-dev libsleef-dev zlib1g-dev libutf8proc-dev librandom123-dev libcmocka-dev \
 curl openssl clang-format graphviz python3-numpy"
 [ -n "$FUZZ" ] && packages="clang llvm"
+[ -n "$VALGRIND" ] && packages="valgrind libc6-dbg"
 [ -n "$PEERS" ] && packages="wrk python3-numpy python3-numexpr python3-torch python3-numba"
 
 missing=""

@@ -69,7 +69,7 @@ def it_tells(server):
 
 
 def job_state(server, job):
-    for _ in range(1500):
+    for _ in range(12000):  # a loop of a sanitized build takes its time
         status, answer = server.json("GET", "/v1/jobs/" + job)
         if answer["state"] in ("done", "failed", "cancelled"):
             return answer
